@@ -1,0 +1,69 @@
+#include "automaton/cea.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace catena {
+namespace {
+
+void require(bool condition, const char* what) {
+  if (!condition) throw Error(ErrorKind::kUser, what);
+}
+
+}  // namespace
+
+Cea::Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId> final,
+         std::vector<Transition> transitions, std::vector<std::vector<VariableId>> marks,
+         uint32_t variable_count, uint32_t guard_count)
+    : initial_(std::move(initial)),
+      is_final_(state_count, false),
+      has_future_(state_count, false),
+      transitions_(std::move(transitions)),
+      marks_(std::move(marks)),
+      variable_count_(variable_count),
+      guard_count_(guard_count) {
+  validate(final);
+  for (StateId state : final) is_final_[state] = true;
+  std::ranges::stable_sort(transitions_, {}, &Transition::source);
+  first_transition_.assign(state_count + 1, 0);
+  for (const Transition& t : transitions_) ++first_transition_[t.source + 1];
+  for (uint32_t i = 0; i < state_count; ++i) first_transition_[i + 1] += first_transition_[i];
+  find_states_with_future();
+}
+
+std::span<const Transition> Cea::from(StateId state) const {
+  return std::span(transitions_)
+      .subspan(first_transition_[state], first_transition_[state + 1] - first_transition_[state]);
+}
+
+void Cea::validate(const std::vector<StateId>& final) const {
+  const uint32_t states = state_count();
+  require(!marks_.empty() && marks_[0].empty(), "the first set of marks must be empty");
+  for (StateId state : initial_) require(state < states, "an initial state is out of range");
+  for (StateId state : final) require(state < states, "a final state is out of range");
+  for (const Transition& t : transitions_) {
+    require(t.source < states && t.target < states, "a transition's state is out of range");
+    require(t.guard == kTrueGuard || t.guard < guard_count_, "a guard is out of range");
+    require(t.marks < marks_.size(), "a set of marks is out of range");
+  }
+  for (const auto& variables : marks_) {
+    require(std::ranges::adjacent_find(variables, std::ranges::greater_equal{}) == variables.end(),
+            "a set of marks must be sorted and without repetition");
+    for (VariableId v : variables) require(v < variable_count_, "a variable is out of range");
+  }
+}
+
+// A fixed point over the transitions; automata are small and this runs once.
+void Cea::find_states_with_future() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Transition& t : transitions_) {
+      if (has_future_[t.source] || !(is_final_[t.target] || has_future_[t.target])) continue;
+      has_future_[t.source] = true;
+      changed = true;
+    }
+  }
+}
+
+}  // namespace catena

@@ -1,0 +1,64 @@
+// A complex event automaton (CEA): the machine that the compiler makes of a formula.
+//
+// A transition reads one row that satisfies its guard, marks that row with a set of variables
+// (possibly none) and goes on to its target. A run starts at any row with a transition out of an
+// initial state; it yields a complex event whenever a transition enters a final state: start is the
+// row of its first transition, end that of its last. Unlike in the paper (003, section 6) nothing
+// loops before the start, and the row that ends a run need not be marked, since start and end are
+// part of a complex event here.
+//
+// Invariant: immutable after construction; ids are in range; transitions are sorted by source.
+// States from which no final state can be reached are `dead`, and nobody needs to visit them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/types.h"
+
+namespace catena {
+
+struct Transition {
+  StateId source;
+  GuardId guard;
+  MarksId marks;
+  StateId target;
+};
+
+class Cea {
+ public:
+  // `marks[i]` lists the variables of the marks id i, in increasing order; marks[0] must be empty.
+  Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId> final,
+      std::vector<Transition> transitions, std::vector<std::vector<VariableId>> marks,
+      uint32_t variable_count, uint32_t guard_count);
+
+  uint32_t state_count() const { return static_cast<uint32_t>(is_final_.size()); }
+  uint32_t guard_count() const { return guard_count_; }
+  uint32_t variable_count() const { return variable_count_; }
+  const std::vector<StateId>& initial() const { return initial_; }
+  bool is_final(StateId state) const { return is_final_[state]; }
+
+  // True if a transition out of `state` can still lead to a final state.
+  bool has_future(StateId state) const { return has_future_[state]; }
+
+  // The transitions out of a state.
+  std::span<const Transition> from(StateId state) const;
+
+  uint32_t marks_count() const { return static_cast<uint32_t>(marks_.size()); }
+  const std::vector<VariableId>& variables_of(MarksId marks) const { return marks_[marks]; }
+
+ private:
+  void validate(const std::vector<StateId>& final) const;
+  void find_states_with_future();
+
+  std::vector<StateId> initial_;
+  std::vector<bool> is_final_;
+  std::vector<bool> has_future_;
+  std::vector<Transition> transitions_;
+  std::vector<uint32_t> first_transition_;  // By source; one more entry than states.
+  std::vector<std::vector<VariableId>> marks_;
+  uint32_t variable_count_;
+  uint32_t guard_count_;
+};
+
+}  // namespace catena

@@ -1,0 +1,28 @@
+// The small vocabulary of the engine: ids, positions, clocks, and the limits that have names.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace catena {
+
+using StateId = uint32_t;     // A state of the automaton that the compiler made.
+using DetStateId = uint32_t;  // A determinized state: an interned set of StateIds.
+using FrontierId = uint32_t;  // An interned sequence of DetStateIds.
+using ClassId = uint32_t;     // A kind of row: which guards it satisfies.
+using GuardId = uint32_t;     // A predicate of one row.
+using MarksId = uint32_t;     // An interned set of variables; 0 is the empty set.
+using VariableId = uint32_t;
+
+using Position = int64_t;  // A row's number in the whole stream.
+
+// What windows measure a start by: a row count, a time, or an attribute; larger is later. Floating
+// clocks are mapped to integers in an order-preserving way (engine/window.h).
+using Clock = int64_t;
+
+inline constexpr GuardId kTrueGuard = std::numeric_limits<GuardId>::max();
+inline constexpr DetStateId kNoState = std::numeric_limits<DetStateId>::max();
+inline constexpr MarksId kNoMarks = 0;
+inline constexpr Clock kClockMin = std::numeric_limits<Clock>::min();
+
+}  // namespace catena

@@ -1,0 +1,141 @@
+#include <pybind11/native_enum.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <mutex>
+
+#include "bindings/module.h"
+#include "bindings/shared_results.h"
+#include "engine/engine.h"
+
+namespace py = pybind11;
+
+namespace catena {
+namespace {
+
+// Takes the two capsules of the Arrow PyCapsule interface (__arrow_c_array__).
+Batch import_batch(const py::tuple& capsules) {
+  auto* schema = static_cast<ArrowSchema*>(
+      PyCapsule_GetPointer(py::object(capsules[0]).ptr(), "arrow_schema"));
+  auto* array =
+      static_cast<ArrowArray*>(PyCapsule_GetPointer(py::object(capsules[1]).ptr(), "arrow_array"));
+  if (schema == nullptr || array == nullptr) throw py::error_already_set();
+  return Batch(schema, array);
+}
+
+// An engine with a lock, since the interpreter's own is released while a batch is read.
+class LockedEngine {
+ public:
+  LockedEngine(std::shared_ptr<const Cea> cea, const EngineOptions& options)
+      : cea_(cea), engine_(std::move(cea), options) {}
+
+  void bind(Binding binding) {
+    const py::gil_scoped_release release;
+    const std::scoped_lock lock(*mutex_);
+    engine_.bind(std::move(binding));
+  }
+
+  SharedResults push(const py::tuple& capsules) {
+    const Batch batch = import_batch(capsules);
+    const py::gil_scoped_release release;
+    const std::scoped_lock lock(*mutex_);
+    return {engine_.push(batch), cea_, mutex_};
+  }
+
+  Position release() {
+    const py::gil_scoped_release release;
+    const std::scoped_lock lock(*mutex_);
+    return engine_.release();
+  }
+
+  py::bytes snapshot(const std::string& plan_hash, const std::string& extra) {
+    std::string bytes;
+    {
+      const py::gil_scoped_release release;
+      const std::scoped_lock lock(*mutex_);
+      bytes = engine_.snapshot(plan_hash, extra);
+    }
+    return py::bytes(bytes);
+  }
+
+  py::bytes restore(std::string_view bytes, const std::string& plan_hash) {
+    const std::scoped_lock lock(*mutex_);
+    return py::bytes(engine_.restore(bytes, plan_hash));
+  }
+
+  py::dict stats() const {
+    const std::scoped_lock lock(*mutex_);
+    const EngineStats stats = engine_.stats();
+    py::dict result;
+    result["rows"] = stats.rows;
+    result["operations"] = stats.operations;
+    result["graph_nodes"] = stats.graph_nodes;
+    result["graph_bytes"] = stats.graph_bytes;
+    result["parts"] = stats.parts;
+    result["part_bytes"] = stats.part_bytes;
+    result["det_states"] = stats.det_states;
+    result["frontiers"] = stats.frontiers;
+    result["classes"] = stats.classes;
+    return result;
+  }
+
+  Position position() const { return engine_.position(); }
+  uint64_t late_count() const { return engine_.late_count(); }
+
+ private:
+  std::shared_ptr<const Cea> cea_;
+  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
+  Engine engine_;
+};
+
+Binding make_binding(const Program& program, const std::vector<std::pair<uint32_t, bool>>& order,
+                     std::optional<uint32_t> clock, const Window& window,
+                     std::vector<uint32_t> keys, std::optional<GuardId> row_guard) {
+  Binding binding{program, {}, clock, window, std::move(keys), row_guard};
+  for (const auto& [column, is_float] : order) binding.order.push_back({column, is_float});
+  return binding;
+}
+
+}  // namespace
+
+void bind_engine(py::module_& module) {
+  py::native_enum<WindowKind>(module, "WindowKind", "enum.Enum")
+      .value("NONE", WindowKind::kNone)
+      .value("EVENTS", WindowKind::kEvents)
+      .value("INT", WindowKind::kInt)
+      .value("FLOAT", WindowKind::kFloat)
+      .finalize();
+  py::native_enum<Consume>(module, "Consume", "enum.Enum")
+      .value("NONE", Consume::kNone)
+      .value("PARTITION", Consume::kPartition)
+      .value("ANY", Consume::kAny)
+      .finalize();
+  py::classh<Window>(module, "Window")
+      .def(py::init([](WindowKind kind, int64_t bound, double float_bound) {
+             return Window{kind, bound, float_bound};
+           }),
+           py::arg("kind"), py::arg("bound") = 0, py::arg("float_bound") = 0.0)
+      .def("threshold", &Window::threshold);
+  py::classh<Binding>(module, "Binding")
+      .def(py::init(&make_binding), py::kw_only(), py::arg("program"), py::arg("order"),
+           py::arg("clock"), py::arg("window"), py::arg("keys"), py::arg("row_guard"));
+  py::classh<LockedEngine>(module, "Engine")
+      .def(py::init([](std::shared_ptr<const Cea> cea, Consume consume, bool is_partitioned,
+                       bool drops_late_rows, uint32_t state_count_max, uint32_t class_count_max) {
+             return std::make_unique<LockedEngine>(
+                 std::move(cea), EngineOptions{consume, is_partitioned, drops_late_rows,
+                                               state_count_max, class_count_max});
+           }),
+           py::arg("cea"), py::kw_only(), py::arg("consume"), py::arg("is_partitioned"),
+           py::arg("drops_late_rows"), py::arg("state_count_max"), py::arg("class_count_max"))
+      .def("bind", &LockedEngine::bind, py::arg("binding"))
+      .def("push", &LockedEngine::push, py::arg("capsules"))
+      .def("release", &LockedEngine::release)
+      .def("snapshot", &LockedEngine::snapshot, py::arg("plan_hash"), py::arg("extra"))
+      .def("restore", &LockedEngine::restore, py::arg("data"), py::arg("plan_hash"))
+      .def("stats", &LockedEngine::stats)
+      .def_property_readonly("position", &LockedEngine::position)
+      .def_property_readonly("late_count", &LockedEngine::late_count);
+}
+
+}  // namespace catena

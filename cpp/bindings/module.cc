@@ -1,0 +1,11 @@
+// The private extension module catena._core.
+#include "bindings/module.h"
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "The engine of catena. Private: use the package.";
+  catena::bind_errors(module);
+  catena::bind_program(module);
+  catena::bind_automaton(module);
+  catena::bind_matches(module);
+  catena::bind_engine(module);
+}

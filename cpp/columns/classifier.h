@@ -1,0 +1,83 @@
+// From columns to one class per row: evaluates a predicate program, then looks the bits up.
+//
+// Rows are taken in chunks of kChunkRows, so that all buffers stay in cache; each node of the
+// program is one pass over its operands' buffers. String conditions are tables over string codes.
+//
+// Invariant: buffers are allocated at construction; once warm, nothing is allocated per row.
+// Cost: one pass per node and chunk, one trie look-up per row and eight guards.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "columns/batch.h"
+#include "columns/class_trie.h"
+#include "columns/program.h"
+#include "columns/string_codes.h"
+
+namespace catena {
+
+class Classifier {
+ public:
+  // The trie must outlive this object. Throws Error if the program is not valid.
+  Classifier(Program program, ClassTrie& classes);
+  Classifier(const Classifier&) = delete;
+  Classifier& operator=(const Classifier&) = delete;
+
+  void classify(const Batch& batch, int64_t begin, int64_t count, ClassId* classes);
+
+ private:
+  // What a node has computed for the rows of a chunk. Bool nodes use `truth`; the others the values
+  // of their type, and `valid` where `may_be_null`.
+  struct Buffer {
+    std::vector<uint8_t> truth;
+    std::vector<int64_t> ints;
+    std::vector<Wide> wides;
+    std::vector<double> floats;
+    std::vector<uint8_t> valid;
+    bool may_be_null = false;
+  };
+  struct ColumnCodes {
+    StringCodes codes;
+    std::vector<uint32_t> of_row;
+    uint64_t batch_id = UINT64_MAX;
+  };
+
+  void allocate(size_t node);
+  void fill_literal(size_t node);
+  bool is_literal(uint32_t node) const { return program_.nodes[node].op == Op::kLiteral; }
+  bool is_code_test(const Node& node) const;
+
+  void check_columns(const Batch& batch);
+  void evaluate(const Batch& batch, int64_t begin, int64_t count);
+  void evaluate_node(size_t index, const Batch& batch, int64_t begin, int64_t count);
+  void load_column(const Node& node, Buffer& out, const Batch& batch, int64_t begin, int64_t count);
+  void test_codes(size_t index, const Batch& batch, int64_t begin, int64_t count);
+  void compare_strings(const Node& node, Buffer& out, const Batch& batch, int64_t begin,
+                       int64_t count);
+  void compare(const Node& node, Buffer& out, int64_t count);
+  void compute(const Node& node, Buffer& out, int64_t count);
+  void convert(const Node& node, Buffer& out, int64_t count);
+  void find_nulls(const Node& node, Buffer& out, const Batch& batch, int64_t begin, int64_t count);
+  void combine(const Node& node, Buffer& out, int64_t count);
+  void look_up_classes(int64_t count, ClassId* classes);
+
+  template <typename T>
+  void compare_as(const Node& node, Buffer& out, int64_t count);
+  template <typename T>
+  void compute_as(const Node& node, Buffer& out, int64_t count);
+  template <typename T>
+  static std::vector<T>& values_of(Buffer& buffer);
+  template <typename T>
+  Operand<T> operand(uint32_t node);
+
+  Program program_;
+  ClassTrie& classes_;
+  std::vector<Buffer> buffers_;                        // By node.
+  std::vector<std::unique_ptr<StringTruth>> truths_;   // By node; only for tests of codes.
+  std::vector<std::unique_ptr<ColumnCodes>> columns_;  // By column; only for columns with codes.
+  uint64_t checked_batch_id_ = UINT64_MAX;
+  std::vector<uint8_t> packed_;  // Guard bits of a chunk.
+};
+
+}  // namespace catena

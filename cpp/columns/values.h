@@ -1,0 +1,33 @@
+// What the engine reads of a row beside its class: clocks and keys.
+//
+// Invariant: equal keys have equal bytes and different keys different ones, whatever the widths of
+// the integer columns they came from. Cost: linear in the values read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "columns/batch.h"
+
+namespace catena {
+
+// The values of an integer-like column. Throws Error kData with the row (of the batch) if one is
+// null or does not fit 64 bits.
+void read_clock_int(const Column& column, int64_t begin, int64_t count, int64_t* out);
+
+// The values of a float column. Throws Error kData with the row if one is null or NaN.
+void read_clock_float(const Column& column, int64_t begin, int64_t count, double* out);
+
+class KeyEncoder {
+ public:
+  explicit KeyEncoder(std::vector<uint32_t> columns) : columns_(std::move(columns)) {}
+
+  // Appends the key of a row; false if one of its values is null.
+  bool encode(const Batch& batch, int64_t row, std::string& key) const;
+
+ private:
+  std::vector<uint32_t> columns_;
+};
+
+}  // namespace catena

@@ -1,0 +1,245 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "engine/snapshot.h"
+
+namespace catena {
+namespace {
+
+// Below this many nodes a graph is not worth compacting.
+constexpr uint32_t kCompactMin = 1u << 16;
+// A graph is compacted when it has grown to this many times what was in use the last time.
+constexpr uint32_t kCompactGrowth = 3;
+// Frontiers cached before those in use are interned anew.
+constexpr uint32_t kFrontierCountMin = 1u << 14;
+// Rows between two looks at the budgets above.
+constexpr int64_t kRowsPerRound = 4096;
+
+// The values of an order column as clocks. Nulls and NaN are refused, with their position.
+std::vector<Clock> read_order(const Batch& batch, const OrderColumn& order, Position first) {
+  const Column& column = batch.column(order.column);
+  const auto count = static_cast<size_t>(batch.num_rows());
+  std::vector<Clock> clocks(count);
+  try {
+    if (!order.is_float) {
+      read_clock_int(column, 0, batch.num_rows(), clocks.data());
+      return clocks;
+    }
+    std::vector<double> values(count);
+    read_clock_float(column, 0, batch.num_rows(), values.data());
+    for (size_t row = 0; row < count; ++row) clocks[row] = clock_of_float(values[row]);
+  } catch (const Error& error) {
+    throw Error(error.kind, error.what(), first + error.row.value_or(0));
+  }
+  return clocks;
+}
+
+}  // namespace
+
+Engine::Engine(std::shared_ptr<const Cea> cea, const EngineOptions& options)
+    : cea_(std::move(cea)),
+      options_(options),
+      classes_(cea_->guard_count(), options.class_count_max),
+      determinizer_(*cea_, classes_, options.state_count_max),
+      frontiers_(determinizer_),
+      evaluator_(frontiers_),
+      compact_at_(kCompactMin),
+      frontier_count_max_(kFrontierCountMin) {}
+
+void Engine::bind(Binding binding) {
+  if (binding.program.guards.size() != cea_->guard_count()) {
+    throw Error(ErrorKind::kUser, "the program has another number of guards than the automaton");
+  }
+  classifier_.emplace(binding.program, classes_);
+  key_encoder_.emplace(binding.keys);
+  binding_ = std::move(binding);
+}
+
+std::shared_ptr<ResultSet> Engine::push(const Batch& batch) {
+  if (has_failed_) {
+    throw Error(ErrorKind::kUser, "this stream has stopped at an earlier error; start a new one");
+  }
+  BatchPlan plan = check_order(batch);
+  auto results = std::make_shared<ResultSet>();
+  has_failed_ = true;  // Until the batch is through: half a batch is no state to go on from.
+  evaluate(batch, plan, *results);
+  has_failed_ = false;
+  state_.late_count += plan.late_count;
+  state_.last_order = std::move(plan.last_order);
+  state_.position += batch.num_rows();
+  return results;
+}
+
+// Finds the rows that come too late, before anything is changed.
+Engine::BatchPlan Engine::check_order(const Batch& batch) const {
+  BatchPlan plan;
+  const auto rows = static_cast<size_t>(batch.num_rows());
+  const size_t order_count = binding_->order.size();
+  plan.last_order = state_.last_order;
+  if (plan.last_order.empty()) plan.last_order.assign(order_count, kClockMin);
+  if (plan.last_order.size() != order_count) {
+    throw Error(ErrorKind::kSnapshot, "the snapshot was taken with other time columns");
+  }
+  std::vector<std::vector<Clock>> values;
+  for (const OrderColumn& order : binding_->order) {
+    values.push_back(read_order(batch, order, state_.position));
+  }
+  for (size_t row = 0; row < rows; ++row) {
+    size_t bad = 0;
+    while (bad < order_count && values[bad][row] >= plan.last_order[bad]) ++bad;
+    if (bad == order_count) {
+      for (size_t i = 0; i < order_count; ++i) plan.last_order[i] = values[i][row];
+      continue;
+    }
+    if (!options_.drops_late_rows) {
+      throw Error(ErrorKind::kData,
+                  "column '" + std::string(batch.column(binding_->order[bad].column).name()) +
+                      "' goes back: its value is smaller than in an earlier row",
+                  state_.position + static_cast<Position>(row));
+    }
+    if (plan.is_late.empty()) plan.is_late.resize(rows, false);
+    plan.is_late[row] = true;
+    ++plan.late_count;
+  }
+  if (binding_->clock) plan.clocks = std::move(values[*binding_->clock]);
+  return plan;
+}
+
+void Engine::evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& results) {
+  class_of_row_.resize(kRowsPerRound);
+  for (int64_t begin = 0; begin < batch.num_rows(); begin += kRowsPerRound) {
+    if (results.segments.empty() || results.segments.back().graph != state_.graph) {
+      results.segments.push_back({state_.graph, {}});
+    }
+    const int64_t count = std::min(kRowsPerRound, batch.num_rows() - begin);
+    classifier_->classify(batch, begin, count, class_of_row_.data());
+    evaluate_rows(batch, plan, begin, count, results.segments.back().roots);
+    if (state_.graph->size() >= compact_at_) compact();
+    if (state_.parts.wants_sweep()) compact();
+    if (frontiers_.size() >= frontier_count_max_) shrink_frontiers();
+  }
+}
+
+void Engine::evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t count,
+                           std::vector<Root>& roots) {
+  PartState* part = options_.is_partitioned ? nullptr : &state_.parts[state_.parts.find_or_add({})];
+  for (int64_t i = 0; i < count; ++i) {
+    const auto row = static_cast<size_t>(begin + i);
+    const ClassId cls = class_of_row_[static_cast<size_t>(i)];
+    if (!plan.is_late.empty() && plan.is_late[row]) continue;
+    if (!takes_part(cls)) continue;
+    if (options_.is_partitioned) part = part_of_row(batch, begin + i);
+    if (!part) continue;
+    const Clock clock = plan.clocks.empty() ? 0 : plan.clocks[row];
+    visit(*part, cls, state_.position + begin + i, clock, roots);
+  }
+}
+
+void Engine::visit(PartState& part, ClassId cls, Position position, Clock batch_clock,
+                   std::vector<Root>& roots) {
+  ++part.row_count;
+  if (part.epoch != state_.epoch) empty(part);
+  if (frontiers_.step(part.frontier, cls).is_identity) return;
+  const WindowKind kind = binding_->window.kind;
+  Clock clock = batch_clock;
+  if (kind == WindowKind::kNone) clock = position;
+  if (kind == WindowKind::kEvents) clock = part.row_count;
+  const size_t roots_before = roots.size();
+  evaluator_.advance(part, cls, {position, clock, binding_->window.threshold(clock)}, *state_.graph,
+                     roots);
+  if (roots.size() == roots_before || options_.consume == Consume::kNone) return;
+  if (options_.consume == Consume::kAny) ++state_.epoch;
+  empty(part);
+}
+
+bool Engine::takes_part(ClassId cls) const {
+  return !binding_->row_guard || classes_.satisfies(cls, *binding_->row_guard);
+}
+
+PartState* Engine::part_of_row(const Batch& batch, int64_t row) {
+  key_.clear();
+  if (!key_encoder_->encode(batch, row, key_)) return nullptr;
+  return &state_.parts[state_.parts.find_or_add(key_)];
+}
+
+void Engine::empty(PartState& part) const {
+  part.epoch = state_.epoch;
+  part.frontier = FrontierTable::kEmpty;
+  part.lists.clear();
+}
+
+// Moves what is in use into a new graph and drops the parts without live runs.
+void Engine::compact() {
+  Compaction compaction(*state_.graph);
+  const bool clock_is_shared = binding_ && binding_->clock && !state_.last_order.empty();
+  const Clock now = clock_is_shared ? state_.last_order[*binding_->clock] : kClockMin;
+  state_.parts.for_each([&](std::string_view, PartState& part) {
+    if (part.epoch != state_.epoch) empty(part);
+    Clock threshold = kClockMin;
+    if (binding_ && binding_->window.kind == WindowKind::kEvents) {
+      threshold = binding_->window.threshold(part.row_count);
+    } else if (clock_is_shared) {
+      threshold = binding_->window.threshold(now);
+    }
+    evaluator_.expire(part, threshold);
+    evaluator_.mark_nodes(part, threshold, compaction);
+  });
+  state_.graph = compaction.copy();
+  state_.parts.for_each(
+      [&](std::string_view, PartState& part) { evaluator_.move_nodes(part, compaction); });
+  state_.parts.drop_idle();
+  compact_at_ = std::max(kCompactMin, kCompactGrowth * state_.graph->size());
+}
+
+void Engine::shrink_frontiers() {
+  std::vector<std::pair<PartState*, std::vector<DetStateId>>> in_use;
+  state_.parts.for_each([&](std::string_view, PartState& part) {
+    in_use.emplace_back(&part, frontiers_.states_of(part.frontier));
+  });
+  frontiers_.clear();
+  for (auto& [part, states] : in_use) part->frontier = frontiers_.intern(std::move(states));
+  frontier_count_max_ = std::max(kFrontierCountMin, 2 * frontiers_.size());
+}
+
+Position Engine::release() {
+  compact();
+  Position oldest = state_.position;
+  for (uint32_t i = 0; i < state_.graph->size(); ++i) {
+    const GraphNode& node = state_.graph->at(i);
+    if (node.kind() == NodeKind::kStart) oldest = std::min(oldest, node.position());
+  }
+  return oldest;
+}
+
+std::string Engine::snapshot(const std::string& plan_hash, const std::string& extra) {
+  if (has_failed_) {
+    throw Error(ErrorKind::kUser, "this stream has stopped at an earlier error; start a new one");
+  }
+  compact();
+  return write_snapshot({*cea_, determinizer_, frontiers_, state_}, plan_hash, extra);
+}
+
+std::string Engine::restore(std::string_view bytes, const std::string& plan_hash) {
+  assert(state_.position == 0);
+  EngineState state;
+  std::string extra = read_snapshot({*cea_, determinizer_, frontiers_, state}, bytes, plan_hash);
+  state_ = std::move(state);
+  return extra;
+}
+
+EngineStats Engine::stats() const {
+  return {.rows = static_cast<uint64_t>(state_.position),
+          .operations = evaluator_.operations(),
+          .graph_nodes = state_.graph->size(),
+          .graph_bytes = state_.graph->bytes(),
+          .parts = state_.parts.size(),
+          .part_bytes = state_.parts.bytes(),
+          .det_states = determinizer_.state_count(),
+          .frontiers = frontiers_.size(),
+          .classes = classes_.num_classes()};
+}
+
+}  // namespace catena

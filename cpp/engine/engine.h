@@ -1,0 +1,142 @@
+// The engine: runs one query over a stream of batches. The facade of the C++ side.
+//
+// The machine (automaton, classes, determinized states, frontiers) only caches and may be shared by
+// all parts; the state (graph, parts, counters) is what a snapshot holds. A batch is first checked
+// as a whole (times, nulls), so bad data leaves the stream as it was; then its rows are classified
+// column by column, and each row takes its part one step further.
+//
+// Between rows of different parts nothing is shared but the graph's arena. When the graph has grown
+// to a multiple of what was in use, it is compacted; results already given keep the old one alive.
+//
+// CONSUME BY ANY must empty all parts at once: it raises the epoch, and a part that is visited with
+// an older epoch is emptied then.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "automaton/cea.h"
+#include "automaton/determinizer.h"
+#include "columns/batch.h"
+#include "columns/classifier.h"
+#include "columns/values.h"
+#include "engine/evaluator.h"
+#include "engine/frontier.h"
+#include "engine/part_table.h"
+#include "engine/window.h"
+#include "matches/result_set.h"
+
+namespace catena {
+
+enum class Consume : uint8_t { kNone, kPartition, kAny };
+
+struct EngineOptions {
+  Consume consume = Consume::kNone;
+  bool is_partitioned = false;
+  bool drops_late_rows = false;
+  uint32_t state_count_max = 10'000;
+  uint32_t class_count_max = 65'536;
+};
+
+// A column whose values must not fall: the time, and the attribute of an attribute window.
+struct OrderColumn {
+  uint32_t column;
+  bool is_float;
+};
+
+// How a query meets the columns of a batch.
+struct Binding {
+  Program program;
+  std::vector<OrderColumn> order;
+  std::optional<uint32_t> clock;  // The one of `order` that the window measures by.
+  Window window;
+  std::vector<uint32_t> keys;
+  std::optional<GuardId> row_guard;  // Rows that fail it take no part at all.
+};
+
+struct EngineState {
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+  PartTable parts;
+  Position position = 0;          // Of the next row.
+  std::vector<Clock> last_order;  // Last value of each order column; empty before the first row.
+  uint64_t late_count = 0;
+  uint32_t epoch = 0;
+};
+
+struct EngineStats {
+  uint64_t rows;
+  uint64_t operations;
+  uint64_t graph_nodes;
+  uint64_t graph_bytes;
+  uint64_t parts;
+  uint64_t part_bytes;
+  uint64_t det_states;
+  uint64_t frontiers;
+  uint64_t classes;
+};
+
+class Engine {
+ public:
+  Engine(std::shared_ptr<const Cea> cea, const EngineOptions& options);
+
+  // Must be called before the first batch, and again whenever the columns' layout changes.
+  void bind(Binding binding);
+
+  // Reads a batch. Throws Error and changes nothing if the batch's data is bad; if a limit is
+  // passed half way, the engine refuses all further batches.
+  std::shared_ptr<ResultSet> push(const Batch& batch);
+
+  // Releases what is no longer in use; gives the oldest position that an open match may still show.
+  Position release();
+
+  // The state as bytes, for an engine of the same query; `plan_hash` and `extra` go with it.
+  std::string snapshot(const std::string& plan_hash, const std::string& extra);
+
+  // Takes over a snapshot; gives its `extra`. Only for an engine that has read nothing.
+  std::string restore(std::string_view bytes, const std::string& plan_hash);
+
+  const Cea& cea() const { return *cea_; }
+  Position position() const { return state_.position; }
+  uint64_t late_count() const { return state_.late_count; }
+  EngineStats stats() const;
+
+ private:
+  struct BatchPlan {
+    std::vector<Clock> clocks;  // By row; empty if the window does not need them.
+    std::vector<bool> is_late;  // By row; empty if no row is late.
+    std::vector<Clock> last_order;
+    uint64_t late_count = 0;
+  };
+
+  BatchPlan check_order(const Batch& batch) const;
+  void evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& results);
+  void evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t count,
+                     std::vector<Root>& roots);
+  void visit(PartState& part, ClassId cls, Position position, Clock batch_clock,
+             std::vector<Root>& roots);
+  bool takes_part(ClassId cls) const;
+  PartState* part_of_row(const Batch& batch, int64_t row);
+  void empty(PartState& part) const;
+  void compact();
+  void shrink_frontiers();
+
+  std::shared_ptr<const Cea> cea_;
+  EngineOptions options_;
+  ClassTrie classes_;
+  Determinizer determinizer_;
+  FrontierTable frontiers_;
+  Evaluator evaluator_;
+  std::optional<Binding> binding_;
+  std::optional<Classifier> classifier_;
+  std::optional<KeyEncoder> key_encoder_;
+  EngineState state_;
+  std::vector<ClassId> class_of_row_;
+  std::string key_;
+  uint32_t compact_at_;
+  uint32_t frontier_count_max_;
+  bool has_failed_ = false;
+};
+
+}  // namespace catena

@@ -1,0 +1,98 @@
+#include "engine/frontier.h"
+
+#include <algorithm>
+
+namespace catena {
+namespace {
+
+// Collects the moves of one step, giving each target a slot when it is first reached.
+class StepBuilder {
+ public:
+  void take(uint32_t source, std::span<const Edge> edges) {
+    for (const Edge& edge : edges) {
+      const uint32_t target = edge.target == kNoState ? kNoSlot : slot_of(edge.target);
+      moves_.push_back({source, target, edge.marks, edge.is_final});
+    }
+  }
+
+  std::vector<DetStateId> take_targets() { return std::move(targets_); }
+
+  std::vector<Move> take_moves() {
+    std::ranges::stable_sort(moves_, {}, &Move::target);
+    return std::move(moves_);
+  }
+
+ private:
+  uint32_t slot_of(DetStateId state) {
+    const auto found = std::ranges::find(targets_, state);
+    if (found == targets_.end()) {
+      targets_.push_back(state);
+      return static_cast<uint32_t>(targets_.size() - 1);
+    }
+    return static_cast<uint32_t>(found - targets_.begin());
+  }
+
+  std::vector<Move> moves_;
+  std::vector<DetStateId> targets_;
+};
+
+// Every slot hands its list to the slot of the same number, and there is nothing else.
+bool keeps_all(const std::vector<Move>& moves, size_t slot_count) {
+  if (moves.size() != slot_count) return false;
+  for (uint32_t i = 0; i < moves.size(); ++i) {
+    const Move& move = moves[i];
+    if (move.source != i || move.target != i || move.marks != kNoMarks || move.is_final) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+FrontierTable::FrontierTable(Determinizer& determinizer) : determinizer_(determinizer) { clear(); }
+
+void FrontierTable::clear() {
+  frontiers_.clear();
+  ids_.clear();
+  intern({});
+}
+
+FrontierId FrontierTable::intern(std::vector<DetStateId> states) {
+  const auto [place, is_new] =
+      ids_.try_emplace(std::move(states), static_cast<FrontierId>(frontiers_.size()));
+  if (is_new) frontiers_.push_back({&place->first, {}, {}});
+  return place->second;
+}
+
+FrontierId FrontierTable::prefix(FrontierId id, size_t count) {
+  const std::vector<DetStateId>& states = states_of(id);
+  if (count == states.size()) return id;
+  if (frontiers_[id].prefixes.empty()) {
+    std::vector<FrontierId> prefixes;
+    for (size_t n = 0; n < states.size(); ++n) {
+      prefixes.push_back(intern({states.begin(), states.begin() + static_cast<ptrdiff_t>(n)}));
+    }
+    frontiers_[id].prefixes = std::move(prefixes);
+  }
+  return frontiers_[id].prefixes[count];
+}
+
+const Step& FrontierTable::make_step(FrontierId id, ClassId cls) {
+  const std::vector<DetStateId>& states = states_of(id);
+  StepBuilder builder;
+  builder.take(kNewRun, determinizer_.edges(determinizer_.initial(), cls));
+  for (uint32_t i = 0; i < states.size(); ++i) {
+    builder.take(i, determinizer_.edges(states[i], cls));
+  }
+  auto step = std::make_unique<Step>();
+  step->moves = builder.take_moves();
+  step->next = intern(builder.take_targets());  // May move frontiers_; `states` is a key and stays.
+  step->is_identity = step->next == id && keeps_all(step->moves, states.size());
+  auto& steps = frontiers_[id].steps;
+  if (steps.size() <= cls) steps.resize(cls + 1);
+  steps[cls] = std::move(step);
+  return *steps[cls];
+}
+
+}  // namespace catena

@@ -1,0 +1,219 @@
+#include "engine/snapshot.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "engine/engine.h"
+
+namespace catena {
+namespace {
+
+constexpr std::string_view kMagic = "catena snapshot";
+constexpr uint32_t kVersion = 1;
+
+std::span<const std::byte> as_bytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+void require(bool condition, const char* what) {
+  if (!condition) {
+    throw Error(ErrorKind::kSnapshot, std::string("the snapshot is damaged: ") + what);
+  }
+}
+
+void write_graph(ByteWriter& out, const Graph& graph) {
+  out.u64(graph.size());
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    const GraphNode& node = graph.at(i);
+    out.i64(node.max_start);
+    out.i64(node.position_or_right_max_start);
+    out.u32(node.first);
+    out.u32(node.second);
+  }
+}
+
+// A handle to a node that is already there, of the kind it claims.
+NodeRef checked(const Graph& graph, uint32_t bits) {
+  const NodeRef ref = NodeRef::from_bits(bits);
+  require(ref.index() < graph.size() && graph.at(ref.index()).kind() == ref.kind(),
+          "a node points nowhere");
+  return ref;
+}
+
+void check_node(const Graph& graph, const GraphNode& node, const Cea& cea, Position position) {
+  const NodeKind kind = node.kind();
+  if (kind != NodeKind::kStart) {
+    require(graph[checked(graph, node.first)].max_start == node.max_start,
+            "a node is later than its child");
+  }
+  if (kind == NodeKind::kJoin) {
+    require(graph[checked(graph, node.second)].max_start == node.right_max_start() &&
+                node.max_start >= node.right_max_start(),
+            "the sides of a join are out of order");
+    return;
+  }
+  require(node.second >= kMarksTag && node.marks() < cea.marks_count(), "a node has unknown marks");
+  require(node.position() >= 0 && node.position() < position, "a position is out of range");
+}
+
+void read_graph(ByteReader& in, Graph& graph, const Cea& cea, Position position) {
+  const uint64_t count = in.count(sizeof(GraphNode));
+  require(count < NodeRef::kIndexMask, "there are too many nodes");
+  for (uint64_t i = 0; i < count; ++i) {
+    GraphNode node{};
+    node.max_start = in.i64();
+    node.position_or_right_max_start = in.i64();
+    node.first = in.u32();
+    node.second = in.u32();
+    check_node(graph, node, cea, position);
+    graph.add(node);
+  }
+}
+
+void write_part(ByteWriter& out, const SnapshotContext& context, std::string_view key,
+                const PartState& part) {
+  out.text(key);
+  out.i64(part.row_count);
+  const auto& states = context.frontiers.states_of(part.frontier);
+  out.u64(states.size());
+  for (DetStateId state : states) {
+    const auto set = context.determinizer.states_of(state);
+    out.u64(set.size());
+    for (StateId member : set) out.u32(member);
+  }
+  out.u64(part.lists.size());
+  for (const Entry& entry : part.lists) {
+    out.i64(entry.max_start);
+    out.u32(entry.node.bits());
+    out.u32(entry.length);
+  }
+}
+
+std::vector<StateId> read_state_set(ByteReader& in, const Cea& cea) {
+  std::vector<StateId> set(in.count(4));
+  for (StateId& member : set) {
+    member = in.u32();
+    require(member < cea.state_count(), "a state is out of range");
+  }
+  require(
+      !set.empty() && std::ranges::is_sorted(set) && std::ranges::adjacent_find(set) == set.end(),
+      "a set of states is out of order");
+  return set;
+}
+
+FrontierId read_frontier(ByteReader& in, const SnapshotContext& context) {
+  std::vector<DetStateId> states(in.count(8));
+  for (DetStateId& state : states) {
+    state = context.determinizer.intern(read_state_set(in, context.cea));
+  }
+  std::vector<DetStateId> sorted = states;
+  std::ranges::sort(sorted);
+  require(std::ranges::adjacent_find(sorted) == sorted.end(), "a state stands twice");
+  return context.frontiers.intern(std::move(states));
+}
+
+void read_lists(ByteReader& in, const Graph& graph, PartState& part) {
+  part.lists.resize(in.count(16));
+  for (Entry& entry : part.lists) {
+    entry.max_start = in.i64();
+    const uint32_t bits = in.u32();
+    entry.length = in.u32();
+    entry.node = NodeRef::from_bits(bits);
+    if (Evaluator::is_unmerged(entry)) continue;
+    require(graph[checked(graph, bits)].max_start == entry.max_start, "a list and its node differ");
+  }
+}
+
+PartState read_part(ByteReader& in, const SnapshotContext& context) {
+  PartState part;
+  part.row_count = in.i64();
+  require(part.row_count >= 0, "a part has a negative number of rows");
+  part.frontier = read_frontier(in, context);
+  read_lists(in, *context.state.graph, part);
+  require(Evaluator::has_consistent_lists(part, context.frontiers.states_of(part.frontier).size()),
+          "the lists of a part are out of order");
+  return part;
+}
+
+void read_state(ByteReader& in, const SnapshotContext& context) {
+  EngineState& state = context.state;
+  state.position = in.i64();
+  require(state.position >= 0, "the position is negative");
+  state.late_count = in.u64();
+  state.last_order.resize(in.count(8));
+  for (Clock& clock : state.last_order) clock = in.i64();
+  read_graph(in, *state.graph, context.cea, state.position);
+  const uint64_t part_count = in.count(32);
+  for (uint64_t i = 0; i < part_count; ++i) {
+    const std::string_view key = in.text();
+    const size_t size_before = state.parts.size();
+    const uint32_t place = state.parts.find_or_add(key);
+    require(state.parts.size() > size_before, "a part stands twice");
+    state.parts[place] = read_part(in, context);
+  }
+}
+
+// The payload of a well-formed snapshot of this plan.
+std::span<const std::byte> open(std::string_view bytes, const std::string& plan_hash) {
+  const auto all = as_bytes(bytes);
+  require(bytes.starts_with(kMagic), "it does not begin like a snapshot");
+  require(all.size() >= kMagic.size() + 12, "it is cut short");
+  ByteReader tail(all.last(8));
+  require(tail.u64() == checksum(all.first(all.size() - 8)), "its checksum is wrong");
+  ByteReader in(all.subspan(kMagic.size(), all.size() - kMagic.size() - 8));
+  const uint32_t version = in.u32();
+  if (version != kVersion) {
+    throw Error(ErrorKind::kSnapshot, "the snapshot has format version " + std::to_string(version) +
+                                          "; this release reads " + std::to_string(kVersion));
+  }
+  if (in.text() != plan_hash) {
+    throw Error(ErrorKind::kSnapshot,
+                "the snapshot was taken from another query, or with other settings");
+  }
+  const auto payload = in.bytes();
+  in.expect_end();
+  return payload;
+}
+
+}  // namespace
+
+std::string write_snapshot(const SnapshotContext& context, const std::string& plan_hash,
+                           const std::string& extra) {
+  EngineState& state = context.state;
+  ByteWriter payload;
+  payload.text(extra);
+  payload.i64(state.position);
+  payload.u64(state.late_count);
+  payload.u64(state.last_order.size());
+  for (Clock clock : state.last_order) payload.i64(clock);
+  write_graph(payload, *state.graph);
+  payload.u64(state.parts.size());
+  state.parts.for_each([&](std::string_view key, const PartState& part) {
+    write_part(payload, context, key, part);
+  });
+  ByteWriter out;
+  out.u32(kVersion);
+  out.text(plan_hash);
+  out.bytes(payload.view());
+  std::string result(kMagic);
+  const auto append = [&](std::span<const std::byte> bytes) {
+    result.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  append(out.view());
+  ByteWriter sum;
+  sum.u64(checksum(as_bytes(result)));
+  append(sum.view());
+  return result;
+}
+
+std::string read_snapshot(const SnapshotContext& context, std::string_view bytes,
+                          const std::string& plan_hash) {
+  ByteReader in(open(bytes, plan_hash));
+  std::string extra(in.text());
+  read_state(in, context);
+  in.expect_end();
+  return extra;
+}
+
+}  // namespace catena

@@ -1,0 +1,35 @@
+// Snapshots: the state of an engine as bytes, to go on from in another process.
+//
+// The format (docs/formats.md): magic, version, the plan's hash, the payload, a checksum over all
+// of it. Determinized states are written as the sets they are, since their numbers are an engine's
+// own. A reader takes nothing on trust: whatever the bytes, it gives a state that keeps all
+// invariants of the graph and the lists, or throws Error of kind kSnapshot. Cost: linear in what is
+// live.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "automaton/cea.h"
+#include "automaton/determinizer.h"
+#include "engine/frontier.h"
+
+namespace catena {
+
+struct EngineState;
+
+struct SnapshotContext {
+  const Cea& cea;
+  Determinizer& determinizer;
+  FrontierTable& frontiers;
+  EngineState& state;
+};
+
+std::string write_snapshot(const SnapshotContext& context, const std::string& plan_hash,
+                           const std::string& extra);
+
+// Fills in the state, which must be new; gives `extra` back.
+std::string read_snapshot(const SnapshotContext& context, std::string_view bytes,
+                          const std::string& plan_hash);
+
+}  // namespace catena

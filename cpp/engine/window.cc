@@ -1,0 +1,67 @@
+#include "engine/window.h"
+
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+namespace catena {
+namespace {
+
+Clock saturating_subtract(Clock a, int64_t b) {
+  Clock result;
+  return __builtin_sub_overflow(a, b, &result) ? kClockMin : result;
+}
+
+// Below the image of every number, infinities included, there is nothing to look at.
+Clock lowest_float_clock() { return clock_of_float(-std::numeric_limits<double>::infinity()); }
+
+// The smallest clock inside: gallops down from a first guess, then halves the last stride.
+Clock float_threshold(double end, double bound) {
+  const auto inside = [&](Clock clock) { return end - float_of_clock(clock) <= bound; };
+  if (std::isinf(end)) return clock_of_float(end);
+  const Clock lowest = lowest_float_clock();
+  const Clock guess = clock_of_float(end - bound);
+  Clock low = guess;   // Outside, once the galloping has ended.
+  Clock high = guess;  // Inside.
+  for (Clock stride = 1; !inside(high); stride *= 2) high += stride;
+  for (Clock stride = 1; inside(low); stride *= 2) {
+    if (low < lowest + stride) return lowest;
+    high = low;
+    low -= stride;
+  }
+  while (low + 1 < high) {
+    const Clock middle = low + (high - low) / 2;
+    (inside(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+Clock Window::threshold(Clock clock) const {
+  switch (kind) {
+    case WindowKind::kNone:
+      return kClockMin;
+    case WindowKind::kEvents:
+      return saturating_subtract(clock, bound - 1);
+    case WindowKind::kInt:
+      return saturating_subtract(clock, bound);
+    case WindowKind::kFloat:
+      return float_threshold(float_of_clock(clock), float_bound);
+  }
+  return kClockMin;
+}
+
+Clock clock_of_float(double value) {
+  assert(!std::isnan(value));
+  const auto bits = std::bit_cast<int64_t>(value + 0.0);  // -0.0 + 0.0 is 0.0.
+  return bits >= 0 ? bits : std::numeric_limits<int64_t>::min() - bits;
+}
+
+double float_of_clock(Clock clock) {
+  const int64_t bits = clock >= 0 ? clock : std::numeric_limits<int64_t>::min() - clock;
+  return std::bit_cast<double>(bits);
+}
+
+}  // namespace catena

@@ -1,0 +1,151 @@
+// The compact graph of open matches (the papers' tECS), kept in an arena of fixed-size nodes.
+//
+// A node stands for a set of partial outputs, each a start and a list of marked positions:
+//
+//   start(p, L)      { start p; position p marked L, nothing marked if L is empty }
+//   output(c, p, L)  every output of c, with position p marked L added
+//   join(a, b)       the outputs of a and those of b
+//
+// so the three As before the two Bs of `A ; B` on A A A B B need 3 starts, 2 joins and 2 outputs
+// for their 6 matches. Sharing makes the graph linear in the rows while outputs may be
+// exponentially many.
+//
+// Each node knows the latest start among its outputs, `max_start`, by the window's clock. In a join
+// the left side has the later one. So whether a node has an output inside the window is one
+// comparison, the left side of a join that has one has one too, and an expired side is never
+// followed: the right side's clock is kept beside its handle.
+//
+// How lists of nodes become joins without growing deep to the left, which the enumerator's delay
+// hangs on, is the business of union_list.h.
+//
+// Invariants: nodes are immutable; a child is made before its parent, so its index is smaller;
+// left max_start >= right max_start. Cost: 24 bytes and constant time per node. A graph only grows;
+// `compact` copies what is still in use into a new one (amortised constant per node), and the old
+// one lives as long as somebody reads from it. (Paper 000, appendix C; paper 003, section 7.)
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "base/types.h"
+
+namespace catena {
+
+enum class NodeKind : uint32_t { kStart, kOutput, kJoin };
+
+// A handle: the node's kind in the two top bits, its index below.
+class NodeRef {
+ public:
+  NodeRef() = default;
+  NodeRef(NodeKind kind, uint32_t index) : bits_((static_cast<uint32_t>(kind) << 30) | index) {}
+
+  NodeKind kind() const { return static_cast<NodeKind>(bits_ >> 30); }
+  uint32_t index() const { return bits_ & kIndexMask; }
+  uint32_t bits() const { return bits_; }
+  static NodeRef from_bits(uint32_t bits) {
+    NodeRef ref;
+    ref.bits_ = bits;
+    return ref;
+  }
+  bool operator==(const NodeRef&) const = default;
+
+  static constexpr uint32_t kIndexMask = (1u << 30) - 1;
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+// Handles never have both top bits set, so these bits tell the marks of an output from the right
+// side of a join, and a missing child from a child: a node's kind can be read off the node as well.
+inline constexpr uint32_t kNoChild = 0xffffffffu;
+inline constexpr uint32_t kMarksTag = 3u << 30;
+
+struct GraphNode {
+  Clock max_start;
+  int64_t position_or_right_max_start;
+  uint32_t first;   // Start: kNoChild. Output: the child. Join: the left side.
+  uint32_t second;  // Start, output: the marks, tagged. Join: the right side.
+
+  NodeKind kind() const {
+    if (first == kNoChild) return NodeKind::kStart;
+    return second >= kMarksTag ? NodeKind::kOutput : NodeKind::kJoin;
+  }
+  Position position() const { return position_or_right_max_start; }
+  Clock right_max_start() const { return position_or_right_max_start; }
+  NodeRef child() const { return NodeRef::from_bits(first); }
+  NodeRef left() const { return NodeRef::from_bits(first); }
+  NodeRef right() const { return NodeRef::from_bits(second); }
+  MarksId marks() const { return second & ~kMarksTag; }
+};
+static_assert(sizeof(GraphNode) == 24);
+
+class Graph {
+ public:
+  static constexpr uint32_t kBlockBits = 12;
+  static constexpr uint32_t kBlockSize = 1u << kBlockBits;
+
+  NodeRef start(Clock clock, Position position, MarksId marks) {
+    return add({clock, position, kNoChild, marks | kMarksTag});
+  }
+
+  NodeRef output(NodeRef child, Clock child_max_start, Position position, MarksId marks) {
+    return add({child_max_start, position, child.bits(), marks | kMarksTag});
+  }
+
+  NodeRef join(NodeRef left, Clock left_max_start, NodeRef right, Clock right_max_start) {
+    assert(left_max_start >= right_max_start);
+    return add({left_max_start, right_max_start, left.bits(), right.bits()});
+  }
+
+  const GraphNode& operator[](NodeRef ref) const { return at(ref.index()); }
+  const GraphNode& at(uint32_t index) const {
+    assert(index < size_);
+    return blocks_[index >> kBlockBits][index & (kBlockSize - 1)];
+  }
+
+  uint32_t size() const { return size_; }
+  size_t bytes() const { return blocks_.size() * kBlockSize * sizeof(GraphNode); }
+
+  // Adds a node as it stands; for those who copy graphs.
+  NodeRef add(const GraphNode& node) {
+    if ((size_ & (kBlockSize - 1)) == 0) add_block();
+    blocks_[size_ >> kBlockBits][size_ & (kBlockSize - 1)] = node;
+    return {node.kind(), size_++};
+  }
+
+ private:
+  void add_block();
+
+  std::vector<std::unique_ptr<GraphNode[]>> blocks_;
+  uint32_t size_ = 0;
+};
+
+// Copies the nodes in use from one graph into a new one. First every root is marked, each with the
+// clock from which on its outputs are still wanted; then `copy` makes the new graph; then `moved`
+// tells where a root has gone.
+class Compaction {
+ public:
+  explicit Compaction(const Graph& from) : from_(from), new_refs_(from.size(), kUnused) {}
+
+  // Time linear in the nodes newly reached.
+  void mark(NodeRef root, Clock threshold);
+
+  // Time linear in the size of the old graph. Expired right sides are cut off.
+  std::shared_ptr<Graph> copy();
+
+  NodeRef moved(NodeRef root) const;
+
+ private:
+  static constexpr uint32_t kUnused = 0xffffffffu;
+  static constexpr uint32_t kMarked = 0xfffffffeu;
+
+  void visit(NodeRef ref);
+
+  const Graph& from_;
+  std::vector<uint32_t> new_refs_;  // By old index: kUnused, kMarked, or the new handle's bits.
+  std::vector<NodeRef> pending_;
+};
+
+}  // namespace catena

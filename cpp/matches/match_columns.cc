@@ -1,0 +1,36 @@
+#include "matches/match_columns.h"
+
+namespace catena {
+namespace {
+
+// A match longer than the room left above this would overflow the 32-bit offsets of a list column.
+constexpr size_t kPositionCountMax = size_t{1} << 28;
+
+void write_path(const std::vector<MarkedPosition>& path, const Cea& cea, MatchColumns& columns) {
+  for (size_t i = path.size(); i-- > 0;) {
+    for (VariableId variable : cea.variables_of(path[i].marks)) {
+      columns.variables[variable].positions.push_back(path[i].position);
+    }
+  }
+}
+
+}  // namespace
+
+MatchColumns read_matches(Enumerator& enumerator, const Cea& cea, uint64_t match_count_max) {
+  MatchColumns columns;
+  columns.variables.resize(cea.variable_count());
+  size_t marked = 0;
+  while (columns.starts.size() < match_count_max && marked < kPositionCountMax &&
+         enumerator.next()) {
+    columns.starts.push_back(enumerator.start());
+    columns.ends.push_back(enumerator.end());
+    write_path(enumerator.path(), cea, columns);
+    marked += enumerator.path().size();
+    for (PositionLists& lists : columns.variables) {
+      lists.offsets.push_back(static_cast<int32_t>(lists.positions.size()));
+    }
+  }
+  return columns;
+}
+
+}  // namespace catena

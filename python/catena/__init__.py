@@ -1,0 +1,39 @@
+"""catena: recognises complex events in streams.
+
+>>> import catena
+>>> q = catena.Query("SELECT x, y WHERE (T AS x ; H AS y) FILTER x[value > 40] WITHIN 4 EVENTS")
+>>> rows = {"type": ["T", "C", "H", "H"], "value": [45, 0, 20, 25]}
+>>> for m in q.run(rows):
+...     print(m.start, m.end, m["x"], m["y"])
+0 2 (0,) (2,)
+0 3 (0,) (3,)
+"""
+
+from importlib.metadata import version
+
+from catena.engine import Limits
+from catena.errors import (
+    CatenaDataError,
+    CatenaError,
+    CatenaLimitError,
+    CatenaSnapshotError,
+    CatenaSyntaxError,
+)
+from catena.matches import Match, Matches
+from catena.queries import Query, Stream
+
+__version__ = version("catena")
+
+__all__ = [
+    "CatenaDataError",
+    "CatenaError",
+    "CatenaLimitError",
+    "CatenaSnapshotError",
+    "CatenaSyntaxError",
+    "Limits",
+    "Match",
+    "Matches",
+    "Query",
+    "Stream",
+    "__version__",
+]

@@ -1,0 +1,96 @@
+"""The compiled engine. Private: the package is its only user."""
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+MatchColumns: TypeAlias = tuple[
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]],
+]
+
+class CoreError(Exception):
+    args: tuple[str, str, int | None]
+
+class Program:
+    def __init__(self) -> None: ...
+    def add(self, op: str, type: str, left: int = 0, right: int = 0, value: Any = None) -> int: ...
+    def add_guard(self, node: int) -> None: ...
+    def validate(self) -> None: ...
+
+class Cea:
+    def __init__(
+        self,
+        *,
+        state_count: int,
+        initial: Sequence[int],
+        final: Sequence[int],
+        transitions: Iterable[tuple[int, int | None, int, int]],
+        marks: Sequence[Sequence[int]],
+        variable_count: int,
+        guard_count: int,
+    ) -> None: ...
+
+class WindowKind(Enum):
+    NONE = ...
+    EVENTS = ...
+    INT = ...
+    FLOAT = ...
+
+class Consume(Enum):
+    NONE = ...
+    PARTITION = ...
+    ANY = ...
+
+class Window:
+    def __init__(self, kind: WindowKind, bound: int = 0, float_bound: float = 0.0) -> None: ...
+    def threshold(self, clock: int) -> int: ...
+
+class Binding:
+    def __init__(
+        self,
+        *,
+        program: Program,
+        order: Sequence[tuple[int, bool]],
+        clock: int | None,
+        window: Window,
+        keys: Sequence[int],
+        row_guard: int | None,
+    ) -> None: ...
+
+class MatchReader:
+    def read(self, match_count_max: int) -> MatchColumns: ...
+    @property
+    def steps(self) -> int: ...
+
+class ResultSet:
+    def reader(self, limit: int | None) -> MatchReader: ...
+    def count(self, limit: int | None) -> int: ...
+    @property
+    def is_empty(self) -> bool: ...
+
+class Engine:
+    def __init__(
+        self,
+        cea: Cea,
+        *,
+        consume: Consume,
+        is_partitioned: bool,
+        drops_late_rows: bool,
+        state_count_max: int,
+        class_count_max: int,
+    ) -> None: ...
+    def bind(self, binding: Binding) -> None: ...
+    def push(self, capsules: tuple[object, object]) -> ResultSet: ...
+    def release(self) -> int: ...
+    def snapshot(self, plan_hash: str, extra: bytes) -> bytes: ...
+    def restore(self, data: bytes, plan_hash: str) -> bytes: ...
+    def stats(self) -> dict[str, int]: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def late_count(self) -> int: ...

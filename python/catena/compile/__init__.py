@@ -1,0 +1,1 @@
+"""From a checked query to an immutable plan: automaton, predicates, clauses, outputs."""

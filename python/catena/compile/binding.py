@@ -1,0 +1,145 @@
+"""How a plan meets the columns of a batch: typed predicates, time, window and keys.
+
+Made once per layout of columns, and again when a later batch has another one.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final
+
+import pyarrow as pa
+
+from catena import _core
+from catena.compile.plan import Plan
+from catena.compile.predicates import bind_guards
+from catena.errors import CatenaDataError, CatenaError, error_at
+from catena.query import ast
+
+_TICKS_NS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+_INT64_MAX: Final = 2**63 - 1
+
+
+def order_columns(plan: Plan) -> tuple[str, ...]:
+    """The columns whose values must not fall: the time and an attribute window's clock."""
+    window = plan.query.window
+    time = [plan.settings.time] if plan.settings.time else []
+    clock = [window.attribute] if isinstance(window, ast.AttributeWindow) else []
+    return tuple(dict.fromkeys([*time, *clock]))
+
+
+def bind(plan: Plan, schema: pa.Schema) -> _core.Binding:
+    """The binding of a plan to batches of this schema."""
+    names = order_columns(plan)
+    guards = plan.guards
+    return _core.Binding(
+        program=bind_guards(guards, schema, plan.text),
+        order=[(schema.get_field_index(name), _is_float_clock(schema, name)) for name in names],
+        clock=_clock(plan, names),
+        window=_window(plan, schema),
+        keys=[_key_column(schema, name) for name in plan.keys],
+        row_guard=None if plan.row_guard is None else guards.index(plan.row_guard),
+    )
+
+
+def _is_float_clock(schema: pa.Schema, name: str) -> bool:
+    type = schema.field(name).type
+    types = pa.types
+    if types.is_floating(type):
+        return True
+    if types.is_integer(type) or types.is_temporal(type) or types.is_null(type):
+        return False
+    raise CatenaDataError(
+        f"column {name!r} has type {type}, which cannot order the rows",
+        hint="use a timestamp, a date, a duration or a number",
+    )
+
+
+def _clock(plan: Plan, names: tuple[str, ...]) -> int | None:
+    match plan.query.window:
+        case ast.TimeWindow():
+            return names.index(plan.settings.time or "")
+        case ast.AttributeWindow(attribute=attribute):
+            return names.index(attribute)
+        case _:
+            return None
+
+
+def _key_column(schema: pa.Schema, name: str) -> int:
+    type = schema.field(name).type
+    types = pa.types
+    readable = (
+        types.is_boolean(type) or types.is_integer(type) or types.is_floating(type)
+        or types.is_date(type) or types.is_timestamp(type) or types.is_duration(type)
+        or types.is_string(type) or types.is_large_string(type) or types.is_string_view(type)
+        or types.is_dictionary(type) or types.is_null(type)
+    )  # fmt: skip
+    if not readable:
+        raise CatenaDataError(f"column {name!r} has type {type}, which cannot be a key")
+    return int(schema.get_field_index(name))
+
+
+def _window(plan: Plan, schema: pa.Schema) -> _core.Window:
+    window = plan.query.window
+    match window:
+        case None:
+            return _core.Window(_core.WindowKind.NONE)
+        case ast.EventsWindow():
+            return _core.Window(_core.WindowKind.EVENTS, min(window.count, _INT64_MAX))
+        case ast.AttributeWindow():
+            type = schema.field(window.attribute).type
+            if not (
+                pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_null(type)
+            ):
+                raise error_at(
+                    plan.text, window.span,
+                    f"column {window.attribute!r} has type {type}, but the clock of a window "
+                    "must be a number",
+                    hint="pass time='...' and write a duration such as WITHIN 5 seconds",
+                )  # fmt: skip
+            return _clock_window(window.amount, type)
+        case ast.TimeWindow():
+            type = schema.field(plan.settings.time or "").type
+            amount = in_ticks(window.bound, type, plan)
+            return _clock_window(amount, type)
+
+
+def _clock_window(amount: Fraction, type: pa.DataType) -> _core.Window:
+    if pa.types.is_floating(type):
+        return _core.Window(_core.WindowKind.FLOAT, 0, float(amount))
+    whole = amount.numerator // amount.denominator  # Differences are whole: rounding down is exact.
+    return _core.Window(_core.WindowKind.INT, min(whole, _INT64_MAX))
+
+
+def in_ticks(bound: ast.Bound, type: pa.DataType, plan: Plan) -> Fraction:
+    """An amount of time in the unit of the time column."""
+    if pa.types.is_temporal(type):
+        if bound.unit is None:
+            raise error_at(
+                plan.text, bound.span,
+                f"the time column has type {type}, so the bound needs a unit",
+                hint=f"write for instance {bound.amount} seconds",
+            )  # fmt: skip
+        return bound.amount * bound.unit.nanoseconds / _tick_ns(type)
+    if bound.unit is None:
+        return bound.amount
+    unit = plan.settings.time_unit
+    if unit is None:
+        raise _no_unit(bound, plan)
+    return bound.amount * bound.unit.nanoseconds / unit.nanoseconds
+
+
+def _no_unit(bound: ast.Bound, plan: Plan) -> CatenaError:
+    return error_at(
+        plan.text, bound.span,
+        f"the time column {plan.settings.time!r} is a number, so its unit is not known",
+        hint="write the bound without a unit, or pass time_unit='s' (or ms, us, ns, ...)",
+    )  # fmt: skip
+
+
+def _tick_ns(type: pa.DataType) -> int:
+    if pa.types.is_date32(type):
+        return ast.Unit.D.nanoseconds
+    if pa.types.is_date64(type):
+        return ast.Unit.MS.nanoseconds
+    return _TICKS_NS[type.unit]

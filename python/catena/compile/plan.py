@@ -1,0 +1,230 @@
+"""The plan: what a query is to the engine. The whole pipeline from text on one screen.
+
+    text -parse-> AST -check-> AST -normalize-> LP normal form -build-> automaton -> Plan
+
+A plan is immutable, knows nothing of any data's types, and has a text form, which golden tests and
+`explain` print and whose hash a snapshot carries: two queries with the same plan can read each
+other's snapshots.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from catena import _core
+from catena.compile.automaton import Automaton, ColumnNames, Guard, build, dead_part, project
+from catena.compile.outputs import Output, output_columns, outputs_of
+from catena.errors import error_at
+from catena.query import ast
+from catena.query.check import check
+from catena.query.format import format_expression, format_formula, format_window
+from catena.query.normalize import normalize, subexpressions
+from catena.query.parse import parse
+
+PLAN_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a query needs to know beside its text."""
+
+    type: str = "type"
+    time: str | None = None
+    stream: str | None = None
+    time_unit: ast.Unit | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A compiled query."""
+
+    text: str
+    settings: Settings
+    query: ast.Query
+    normal_form: ast.Formula
+    automaton: Automaton
+    variables: tuple[str, ...]
+    outputs: tuple[Output, ...]
+
+    @cached_property
+    def guards(self) -> tuple[Guard, ...]:
+        """The distinct guards of the automaton, then that of FROM if there is one."""
+        guards = dict.fromkeys(t.guard for t in self.automaton.transitions if t.guard)
+        if self.row_guard is not None:
+            guards[self.row_guard] = None
+        return tuple(guards)
+
+    @cached_property
+    def row_guard(self) -> Guard | None:
+        """What a row must satisfy to take part at all: being of a stream that FROM names."""
+        if self.settings.stream is None or not self.query.streams:
+            return None
+        values = tuple(ast.Literal(name) for name in self.query.streams)
+        return frozenset({ast.InSet(ast.Attribute(self.settings.stream), values)})
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The attributes of PARTITION BY, in order and without repetition."""
+        return tuple(dict.fromkeys(name for group in self.query.partition for name in group))
+
+    @cached_property
+    def limit(self) -> int | None:
+        """The number of matches reported per row that ends some."""
+        if self.query.strategy is ast.Strategy.ANY:
+            return 1
+        return self.query.limit
+
+    @cached_property
+    def predicate_columns(self) -> tuple[str, ...]:
+        """The columns that the engine reads."""
+        names = dict.fromkeys(
+            e.name
+            for guard in self.guards
+            for predicate in sorted(guard, key=format_expression)
+            for e in subexpressions(predicate)
+            if isinstance(e, ast.Attribute)
+        )
+        window = self.query.window
+        clock = [window.attribute] if isinstance(window, ast.AttributeWindow) else []
+        time = [self.settings.time] if self.settings.time else []
+        return tuple(dict.fromkeys([*names, *time, *clock, *self.keys]))
+
+    @cached_property
+    def kept_columns(self) -> tuple[str, ...]:
+        """The columns whose values matches show, so that rows must be kept while matches are
+        open."""
+        time = [self.settings.time] if self.settings.time else []
+        return tuple(dict.fromkeys([*time, *self.keys, *output_columns(self.outputs)]))
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that a batch must have."""
+        return tuple(dict.fromkeys([*self.predicate_columns, *self.kept_columns]))
+
+    @cached_property
+    def cea(self) -> _core.Cea:
+        """The automaton as the engine takes it."""
+        guard_ids = {guard: i for i, guard in enumerate(self.guards)}
+        variable_ids = {name: i for i, name in enumerate(self.variables)}
+        marks = dict.fromkeys([frozenset[str](), *(t.marks for t in self.automaton.transitions)])
+        mark_ids = {names: i for i, names in enumerate(marks)}
+        return _core.Cea(
+            state_count=self.automaton.state_count,
+            initial=[0],
+            final=[1],
+            transitions=[
+                (t.source, guard_ids[t.guard] if t.guard else None, mark_ids[t.marks], t.target)
+                for t in self.automaton.transitions
+            ],
+            marks=[sorted(variable_ids[name] for name in names) for names in marks],
+            variable_count=len(self.variables),
+            guard_count=len(self.guards),
+        )
+
+    def to_text(self) -> str:
+        """The plan's canonical text."""
+        query = self.query
+        lines = [
+            f"plan {PLAN_VERSION}",
+            f"columns type={self.settings.type} time={self.settings.time} "
+            f"stream={self.settings.stream} unit={unit_text(self.settings.time_unit)}",
+            f"strategy {query.strategy.value}",
+            f"window {format_window(query.window) if query.window else 'none'}",
+            f"partition {', '.join(self.keys) or 'none'}",
+            f"consume {query.consume.value}",
+            f"limit {query.limit or 'none'}",
+            f"variables {', '.join(self.variables) or 'none'}",
+            f"kept {', '.join(self.kept_columns) or 'none'}",
+            *(f"guard {i}: {guard_text(guard)}" for i, guard in enumerate(self.guards)),
+            f"states {self.automaton.state_count}",
+            *self.transition_lines(),
+        ]
+        return "\n".join(lines) + "\n"
+
+    def transition_lines(self) -> list[str]:
+        """One line per transition: `0 -> 2  [type = 'T'] {x}`."""
+        return [
+            f"{t.source} -> {t.target}  [{guard_text(t.guard)}] {{{', '.join(sorted(t.marks))}}}"
+            for t in sorted(
+                self.automaton.transitions,
+                key=lambda t: (t.source, t.target, guard_text(t.guard), sorted(t.marks)),
+            )
+        ]
+
+    @cached_property
+    def hash(self) -> str:
+        """A fingerprint of the plan's text."""
+        return hashlib.sha256(self.to_text().encode()).hexdigest()
+
+
+def unit_text(unit: ast.Unit | None) -> str:
+    """The unit's name, or `none`."""
+    return "none" if unit is None else unit.value
+
+
+def guard_text(guard: Guard) -> str:
+    """A guard as a predicate."""
+    parts = sorted(guard, key=format_expression)
+    if not parts:
+        return "true"
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = ast.LogicalAnd(whole, part)
+    return format_expression(whole)
+
+
+def compile_query(text: str, settings: Settings) -> Plan:
+    """The plan of a query's text; raises CatenaError with position and hint."""
+    query = parse(text)
+    check(query, text)
+    _check_clauses(query, settings, text)
+    normal_form = normalize(query.formula, text)
+    names = ColumnNames(settings.type, settings.stream)
+    whole = build(normal_form, names, text)
+    if whole.is_empty:
+        raise _never_matches(query, normal_form, names, text)
+    outputs = outputs_of(query, whole, text)
+    variables = tuple(dict.fromkeys(v for output in outputs for v in output.variables))
+    return Plan(
+        text=text,
+        settings=settings,
+        query=query,
+        normal_form=normal_form,
+        automaton=project(whole, variables),
+        variables=variables,
+        outputs=outputs,
+    )
+
+
+def _check_clauses(query: ast.Query, settings: Settings, text: str) -> None:
+    window = query.window
+    if isinstance(window, ast.TimeWindow) and settings.time is None:
+        raise error_at(
+            text,
+            window.span,
+            "a window of time needs a time column",
+            hint="pass time='...' with the column's name, or write WITHIN n EVENTS",
+        )
+    if query.strategy not in (ast.Strategy.ALL, ast.Strategy.ANY):
+        raise error_at(
+            text, query.span, f"the strategy {query.strategy.value} is not supported yet"
+        )
+
+
+def _never_matches(
+    query: ast.Query, normal_form: ast.Formula, names: ColumnNames, text: str
+) -> Exception:
+    part = dead_part(normal_form, names, text)
+    span = query.formula.span if part is None else part.span
+    if span == ast.NOWHERE:
+        span = query.formula.span
+    shown = "this formula" if part is None else format_formula(part)
+    return error_at(
+        text,
+        span,
+        f"{shown} can never match",
+        hint="AND keeps what both sides match with equal marks; a filter must be satisfiable",
+    )

@@ -1,0 +1,69 @@
+"""Automata as pictures: Graphviz text, and a drawing in notebooks where graphviz is installed."""
+
+from __future__ import annotations
+
+from catena.compile.automaton import FINAL, INITIAL, Automaton
+from catena.compile.plan import guard_text
+
+
+class AutomatonView:
+    """A query's automaton, to look at."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        self._automaton = automaton
+
+    @property
+    def state_count(self) -> int:
+        """The number of states."""
+        return self._automaton.state_count
+
+    @property
+    def transition_count(self) -> int:
+        """The number of transitions."""
+        return len(self._automaton.transitions)
+
+    def to_dot(self) -> str:
+        """The automaton in Graphviz's language.
+
+        >>> import catena
+        >>> print(catena.Query("SELECT * WHERE A").automaton.to_dot())
+        digraph automaton {
+          rankdir=LR;
+          node [shape=circle];
+          start [shape=point];
+          start -> 0;
+          1 [shape=doublecircle];
+          0 -> 1 [label="type = 'A'\\n{A}"];
+        }
+        """
+        lines = [
+            "digraph automaton {",
+            "  rankdir=LR;",
+            "  node [shape=circle];",
+            "  start [shape=point];",
+            f"  start -> {INITIAL};",
+            f"  {FINAL} [shape=doublecircle];",
+        ]
+        for t in self._automaton.transitions:
+            marks = "{" + ", ".join(sorted(t.marks)) + "}" if t.marks else ""
+            label = _quoted(guard_text(t.guard)) + (r"\n" + _quoted(marks) if marks else "")
+            lines.append(f'  {t.source} -> {t.target} [label="{label}"];')
+        return "\n".join([*lines, "}"])
+
+    def __repr__(self) -> str:
+        return f"<automaton with {self.state_count} states, {self.transition_count} transitions>"
+
+    def _repr_svg_(self) -> str | None:
+        """A drawing, if the package graphviz and its program are there."""
+        try:
+            import graphviz
+        except ImportError:
+            return None
+        try:
+            return str(graphviz.Source(self.to_dot()).pipe(format="svg", encoding="utf-8"))
+        except graphviz.ExecutableNotFound:
+            return None
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"")

@@ -1,0 +1,191 @@
+"""The Python side of a running query: batches in, result sets and kept rows out.
+
+One `Engine` is one stream's worth of state. It binds the plan to the columns' types when they first
+come or change, keeps the rows that matches may show, and turns the core's errors into ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import pyarrow as pa
+
+from catena import _core
+from catena.compile.binding import bind, order_columns
+from catena.compile.plan import Plan
+from catena.errors import (
+    CatenaDataError,
+    CatenaError,
+    CatenaLimitError,
+    CatenaSnapshotError,
+)
+from catena.rowstore import RowStore
+
+OnLate: TypeAlias = Literal["error", "drop"]
+
+TRIM_ROWS_MIN: Final = 65_536
+"""Rows kept before it is worth asking which of them are still needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Budgets; passing one is a CatenaLimitError."""
+
+    state_count_max: int = 10_000
+    class_count_max: int = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a batch gave: where its matches are, and the rows they may show."""
+
+    results: _core.ResultSet
+    rows: RowStore
+
+
+@contextmanager
+def core_errors() -> Iterator[None]:
+    """Turns an error of the core into one of the package's."""
+    try:
+        yield
+    except _core.CoreError as error:
+        raise _translated(*error.args) from None
+
+
+def _translated(kind: str, message: str, row: int | None) -> CatenaError:
+    if kind == "limit":
+        return CatenaLimitError(
+            message, hint="raise the limit with limits=catena.Limits(...), or simplify the query"
+        )
+    if kind == "snapshot":
+        return CatenaSnapshotError(message)
+    if kind == "data":
+        hint = None
+        if "goes back" in message:
+            hint = "sort the rows, or pass on_late='drop' to leave such rows out and count them"
+        return CatenaDataError(message, row=row, hint=hint)
+    return CatenaError(message)
+
+
+class Engine:
+    """A plan at work on one stream."""
+
+    def __init__(self, plan: Plan, limits: Limits, on_late: OnLate) -> None:
+        if on_late not in ("error", "drop"):
+            raise CatenaError(f"on_late is {on_late!r}", hint="use 'error' or 'drop'")
+        self._plan = plan
+        self._core = _core.Engine(
+            plan.cea,
+            consume=getattr(_core.Consume, plan.query.consume.value),
+            is_partitioned=bool(plan.keys),
+            drops_late_rows=on_late == "drop",
+            state_count_max=limits.state_count_max,
+            class_count_max=limits.class_count_max,
+        )
+        self._schema: pa.Schema | None = None
+        self._order_types: tuple[str, ...] | None = None
+        self._untyped: list[str] = []
+        self._rows = RowStore(plan.kept_columns)
+        self._trim_at = TRIM_ROWS_MIN
+
+    @property
+    def late_count(self) -> int:
+        return self._core.late_count
+
+    @property
+    def position(self) -> int:
+        return self._core.position
+
+    def stats(self) -> dict[str, int]:
+        return self._core.stats()
+
+    def push(self, batch: pa.RecordBatch) -> Piece:
+        """Reads a batch that has the plan's columns."""
+        with core_errors():
+            if self._schema is None or not batch.schema.equals(self._schema):
+                self._bind(batch.schema)
+            results = self._core.push(self._with_typed_nulls(batch).__arrow_c_array__())
+        self._rows = self._rows.append(batch)
+        piece = Piece(results, self._rows)
+        if self._rows.row_count >= self._trim_at:
+            self._trim()
+        elif len(self._rows.batches) > 64:
+            self._rows = self._rows.compacted()
+        return piece
+
+    def _bind(self, schema: pa.Schema) -> None:
+        order = order_columns(self._plan)
+        types = tuple(str(schema.field(name).type) for name in order)
+        read = dict.fromkeys([*order, *self._plan.keys])
+        self._untyped = [name for name in read if pa.types.is_null(schema.field(name).type)]
+        is_typed = not set(order) & set(self._untyped)
+        if is_typed and self._order_types is not None and types != self._order_types:
+            raise CatenaDataError(
+                f"the type of a time column changed from {', '.join(self._order_types)} "
+                f"to {', '.join(types)}",
+                hint="give all batches of a stream the same time type",
+            )
+        self._core.bind(bind(self._plan, schema))
+        if is_typed:
+            self._order_types = types
+        self._schema = schema
+
+    def _with_typed_nulls(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch with a type for key and time columns that have none, being all null or
+        empty."""
+        for name in self._untyped:
+            index = batch.schema.get_field_index(name)
+            batch = batch.set_column(index, name, batch.column(index).cast(pa.int64()))
+        return batch
+
+    def _trim(self) -> None:
+        self._rows = self._rows.trim(self._core.release()).compacted()
+        self._trim_at = max(TRIM_ROWS_MIN, 2 * self._rows.row_count)
+
+    def snapshot(self) -> bytes:
+        """The state as bytes; see docs/formats.md."""
+        with core_errors():
+            self._rows = self._rows.trim(self._core.release()).compacted()
+            return self._core.snapshot(self._plan.hash, self._extra())
+
+    def _extra(self) -> bytes:
+        """What the Python side must remember: the kept rows and the types of the time columns."""
+        header = {"start": self._rows.start, "order_types": self._order_types}
+        encoded = json.dumps(header).encode()
+        sink = pa.BufferOutputStream()
+        if self._rows.batches:
+            with pa.ipc.new_stream(sink, self._rows.batches[0].schema) as writer:
+                for batch in self._rows.batches:
+                    writer.write_batch(batch)
+        return len(encoded).to_bytes(4, "little") + encoded + bytes(sink.getvalue())
+
+    def restore(self, data: bytes) -> None:
+        """Takes over a snapshot; only for an engine that has read nothing."""
+        with core_errors():
+            extra = self._core.restore(data, self._plan.hash)
+            oldest = self._core.release()
+        try:
+            self._order_types, rows = _read_extra(extra, self._plan.kept_columns)
+        except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
+            raise CatenaSnapshotError(f"the snapshot is damaged: {error}") from error
+        covers = rows.start <= oldest and rows.start + rows.row_count == self.position
+        if rows.columns and not covers:
+            raise CatenaSnapshotError("the snapshot is damaged: rows are missing")
+        self._rows = rows
+
+
+def _read_extra(extra: bytes, columns: tuple[str, ...]) -> tuple[tuple[str, ...] | None, RowStore]:
+    """The types of the time columns and the kept rows, from what `Engine._extra` wrote."""
+    size = int.from_bytes(extra[:4], "little")
+    header = json.loads(extra[4 : 4 + size])
+    types = header["order_types"]
+    rows = RowStore(columns, int(header["start"]))
+    if len(extra) > 4 + size:
+        for batch in pa.ipc.open_stream(pa.py_buffer(extra[4 + size :])):
+            batch.validate(full=True)
+            rows = rows.append(batch)
+    return None if types is None else tuple(map(str, types)), rows

@@ -1,0 +1,175 @@
+"""Query and Stream: what a user holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from catena.columns import Events, can_be_read_again, read_batches
+from catena.compile.plan import Plan, Settings, compile_query
+from catena.dot import AutomatonView
+from catena.engine import Engine, Limits, OnLate, Piece
+from catena.errors import CatenaError, nearest
+from catena.explain import explain
+from catena.matches import Matches
+from catena.query import ast
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Query:
+    """A pattern query, parsed, checked and compiled; reusable and immutable.
+
+    `time`, `type` and `stream` name the columns that hold a row's time, type and stream. A numeric
+    time column has no unit of its own; `time_unit` gives it one, so that bounds may carry units.
+
+    >>> import catena
+    >>> q = catena.Query("SELECT x, y WHERE (T AS x ; H AS y) FILTER x[value > 40]")
+    >>> rows = {"type": ["T", "H", "T", "H"], "value": [45, 20, 30, 25]}
+    >>> [(m["x"], m["y"]) for m in q.run(rows)]
+    [((0,), (1,)), ((0,), (3,))]
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        time: str | None = None,
+        type: str = "type",
+        stream: str | None = None,
+        time_unit: str | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        settings = Settings(type=type, time=time, stream=stream, time_unit=_unit(time_unit))
+        self._plan = compile_query(text, settings)
+        self._limits = limits or Limits()
+
+    @property
+    def text(self) -> str:
+        """The query as it was given."""
+        return self._plan.text
+
+    @property
+    def plan(self) -> Plan:
+        """The compiled query."""
+        return self._plan
+
+    @property
+    def automaton(self) -> AutomatonView:
+        """The query's automaton, to look at: `to_dot()`, and a drawing in notebooks."""
+        return AutomatonView(self._plan.automaton)
+
+    def run(self, events: Events, *, on_late: OnLate = "error") -> Matches:
+        """The matches in a whole stream, found while they are read.
+
+        `events`: anything that exports Arrow (pyarrow, polars, DuckDB, ...), a pandas DataFrame, a
+        mapping of column names to arrays, or an iterable of mappings. Iterating twice evaluates
+        twice. `on_late`: what to do with a row whose time goes back, "error" or "drop".
+        """
+        is_used_up = False
+
+        def pieces() -> Iterator[Piece]:
+            nonlocal is_used_up
+            if is_used_up:
+                raise CatenaError(
+                    "the events could be read only once and have been",
+                    hint="pass a table or a list instead of an iterator to read matches again",
+                )
+            is_used_up = not can_be_read_again(events)
+            engine = Engine(self._plan, self._limits, on_late)
+            for batch in read_batches(events, self._plan.columns):
+                yield engine.push(batch)
+
+        return Matches(self._plan, pieces)
+
+    def count(self, events: Events, *, on_late: OnLate = "error") -> int:
+        """The number of matches in a whole stream, without making them.
+
+        >>> import catena
+        >>> catena.Query("SELECT * WHERE A+").count({"type": ["A"] * 100}) == 2**100 - 1
+        True
+        """
+        return self.run(events, on_late=on_late).count()
+
+    def stream(self, *, on_late: OnLate = "error") -> Stream:
+        """A stream to push events into as they come."""
+        return Stream(Engine(self._plan, self._limits, on_late), self._plan)
+
+    def restore(self, snapshot: bytes, *, on_late: OnLate = "error") -> Stream:
+        """A stream that goes on where the one that gave the snapshot was."""
+        engine = Engine(self._plan, self._limits, on_late)
+        engine.restore(snapshot)
+        return Stream(engine, self._plan)
+
+    def explain(self) -> str:
+        """What the query means to the engine, and what it guarantees."""
+        return explain(self._plan)
+
+    def __repr__(self) -> str:
+        return f"Query({self.text!r})"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(self.explain())}</pre>"
+
+
+class Stream:
+    """A query at work: push events, get the matches that they end.
+
+    >>> import catena
+    >>> s = catena.Query("SELECT x, y WHERE A AS x ; B AS y").stream()
+    >>> list(s.push({"type": "A"}))
+    []
+    >>> list(s.push({"type": "B"}))
+    [Match(start=0, end=1, x=(0,), y=(1,))]
+    """
+
+    def __init__(self, engine: Engine, plan: Plan) -> None:
+        self._engine = engine
+        self._plan = plan
+
+    def push(self, events: Events) -> Matches:
+        """Reads events (a batch in any form that `Query.run` takes, or one mapping).
+
+        The matches can be read now or later, also after further pushes. If the events are bad, a
+        CatenaError is raised and the rows before the bad batch remain read.
+        """
+        pieces = [self._engine.push(batch) for batch in self._batches(events)]
+        return Matches(self._plan, lambda: iter(pieces))
+
+    def _batches(self, events: Events) -> Iterator[pa.RecordBatch]:
+        return read_batches(events, self._plan.columns)
+
+    def snapshot(self) -> bytes:
+        """The state as bytes, for `Query.restore` here or in another process."""
+        return self._engine.snapshot()
+
+    @property
+    def position(self) -> int:
+        """The number of rows read: the position of the next one."""
+        return self._engine.position
+
+    @property
+    def late_count(self) -> int:
+        """The rows left out because their time went back (`on_late="drop"`)."""
+        return self._engine.late_count
+
+    def stats(self) -> dict[str, int]:
+        """Counts of what the engine holds: rows read, nodes, bytes, parts, states."""
+        return self._engine.stats()
+
+
+def _unit(name: str | None) -> ast.Unit | None:
+    if name is None:
+        return None
+    for unit in ast.Unit:
+        if unit.value == name:
+            return unit
+    names = [unit.value for unit in ast.Unit]
+    close = nearest(name, names)
+    raise CatenaError(
+        f"time_unit is {name!r}",
+        hint=f"did you mean {close!r}?" if close else f"use one of {', '.join(names)}",
+    )

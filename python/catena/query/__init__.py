@@ -1,0 +1,1 @@
+"""The query language: abstract syntax, parser, formatter, checker. Importing this costs nothing."""

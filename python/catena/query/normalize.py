@@ -1,0 +1,540 @@
+"""LP normal form: every condition on one event stands directly at the atom that binds it.
+
+A formula is in *locally parametrised* normal form (paper 003, section 5.2) when each filter with a
+unary condition is applied to an atom. Then a row can be judged when it is read, by itself.
+
+There are two kinds of unary conditions:
+
+- `x[P]`, every position marked x satisfies P. It always moves down to the atoms by local pushes:
+  `(A AS x ; B AS y)+ FILTER x[P]` becomes `(A AS x FILTER A[P] ; B AS y)+`. Only NEXT, LAST, MAX
+  and the right side of `->` stop it, since they compare complex events before the filter; there it
+  stays, and the automaton applies it to the transitions that mark x.
+- comparisons of one variable, `x.v > 3`: x is bound and the last event bound to x satisfies it. It
+  moves down too, and branches that do not bind x vanish. But it may also refer to an event bound to
+  the left of the formula it filters,
+
+      T AS x ; ((T AS y FILTER x.v >= 40) OR (H AS y FILTER x.v < 40))
+
+  and no push leads there. Then the sequence is split by the truth of the condition at its left side
+  (Theorem 2), with TRUE or FALSE in place of the condition on the right:
+
+      (T AS x FILTER T[v >= 40] ; T AS y) OR (T AS x FILTER T[(v >= 40) IS NOT TRUE] ; H AS y) ...
+
+Invariant: the result has the same complex events. Cost: linear for local pushes; each condition
+that has to be split, and each OR of conditions, may double the formula, so the size is limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias
+
+from catena.errors import CatenaError, CatenaLimitError, error_at
+from catena.query import ast
+from catena.query.check import bound_variables
+
+SIZE_MAX: Final = 100_000
+"""The number of nodes that a normal form may have."""
+
+ANY_MARK: Final = None
+"""In place of a variable: whatever marks a position."""
+
+Binds: TypeAlias = Literal["always", "maybe", "never"]
+
+Joined: TypeAlias = ast.Sequence | ast.AbsentBetween | ast.FollowedBy
+"""Formulas with a left side and what comes after it."""
+
+
+def normalize(formula: ast.Formula, text: str = "") -> ast.Formula:
+    """The formula in LP normal form. `text` is the query's, for error messages."""
+    return _Normalizer(text).normalize(formula)
+
+
+def children(formula: ast.Formula) -> tuple[ast.Formula, ...]:
+    """The formulas directly below a formula, from left to right."""
+    match formula:
+        case ast.Atom() | ast.AnyEvent() | ast.Nothing():
+            return ()
+        case (
+            ast.As() | ast.Filter() | ast.Iteration() | ast.Within() | ast.Select() | ast.Project()
+        ):
+            return (formula.body,)
+        case ast.Or() | ast.And() | ast.Sequence() | ast.FollowedBy():
+            return (formula.left, formula.right)
+        case ast.AbsentBetween():
+            return (formula.left, formula.absent, formula.right)
+        case ast.Unless():
+            return (formula.body, formula.absent)
+
+
+def map_children(formula: ast.Formula, change: Callable[[ast.Formula], ast.Formula]) -> ast.Formula:
+    """The formula with each child replaced by `change(child)`."""
+    match formula:
+        case ast.Atom() | ast.AnyEvent() | ast.Nothing():
+            return formula
+        case (
+            ast.As() | ast.Filter() | ast.Iteration() | ast.Within() | ast.Select() | ast.Project()
+        ):
+            return replace(formula, body=change(formula.body))
+        case ast.Or() | ast.And() | ast.Sequence() | ast.FollowedBy():
+            return replace(formula, left=change(formula.left), right=change(formula.right))
+        case ast.AbsentBetween():
+            return replace(
+                formula,
+                left=change(formula.left),
+                absent=change(formula.absent),
+                right=change(formula.right),
+            )
+        case ast.Unless():
+            return replace(formula, body=change(formula.body), absent=change(formula.absent))
+
+
+def _size(formula: ast.Formula) -> int:
+    count, pending = 0, [formula]
+    while pending:
+        count += 1
+        pending.extend(children(pending.pop()))
+    return count
+
+
+# ---------------------------------------------------------------------------------------------
+# Conditions
+
+
+def subexpressions(expression: ast.Expression) -> Iterator[ast.Expression]:
+    """The expression and all below it."""
+    yield expression
+    match expression:
+        case ast.Arithmetic() | ast.Comparison() | ast.LogicalAnd() | ast.LogicalOr():
+            below: tuple[ast.Expression | None, ...] = (expression.left, expression.right)
+        case ast.Negate() | ast.LogicalNot() | ast.IsNull() | ast.IsTrue() | ast.Like():
+            below = (expression.operand,)
+        case ast.InSet():
+            below = (expression.operand, *expression.values)
+        case ast.InRange():
+            below = (expression.operand, expression.low, expression.high)
+        case ast.VariablePredicate():
+            below = (expression.predicate,)
+        case _:
+            below = ()
+    for part in below:
+        if part is not None:
+            yield from subexpressions(part)
+
+
+def map_expression(
+    expression: ast.Expression, change: Callable[[ast.Expression], ast.Expression]
+) -> ast.Expression:
+    """The expression with each operand replaced by `change(operand)`."""
+    match expression:
+        case ast.Arithmetic() | ast.Comparison() | ast.LogicalAnd() | ast.LogicalOr():
+            return replace(expression, left=change(expression.left), right=change(expression.right))
+        case ast.Negate() | ast.LogicalNot() | ast.IsNull() | ast.IsTrue() | ast.Like():
+            return replace(expression, operand=change(expression.operand))
+        case ast.InSet():
+            return replace(expression, operand=change(expression.operand))
+        case ast.InRange():
+            low, high = expression.low, expression.high
+            return replace(
+                expression,
+                operand=change(expression.operand),
+                low=None if low is None else change(low),
+                high=None if high is None else change(high),
+            )
+        case ast.VariablePredicate():
+            return replace(expression, predicate=change(expression.predicate))
+        case _:
+            return expression
+
+
+def condition_variables(condition: ast.Expression) -> frozenset[str]:
+    """The variables that a condition speaks of."""
+    terms = (ast.VariableAttribute, ast.Aggregate, ast.VariablePredicate)
+    return frozenset(e.variable for e in subexpressions(condition) if isinstance(e, terms))
+
+
+def _is_plain_unary(condition: ast.Expression) -> bool:
+    """True for a truth about the current event of exactly one variable."""
+    for part in subexpressions(condition):
+        if isinstance(part, ast.Aggregate | ast.VariablePredicate):
+            return False
+        if isinstance(part, ast.VariableAttribute) and part.binding != "current":
+            return False
+    return len(condition_variables(condition)) == 1
+
+
+def _as_predicate(condition: ast.Expression) -> ast.Expression:
+    """A plain unary condition as a predicate of the row: `x.v > 3` becomes `v > 3`."""
+    if isinstance(condition, ast.VariableAttribute):
+        return ast.Attribute(condition.attribute, span=condition.span)
+    return map_expression(condition, _as_predicate)
+
+
+def _negated(condition: ast.Expression) -> ast.Expression:
+    """NOT condition, pushed inwards to predicates and comparisons."""
+    match condition:
+        case ast.LogicalAnd():
+            return ast.LogicalOr(_negated(condition.left), _negated(condition.right))
+        case ast.LogicalOr():
+            return ast.LogicalAnd(_negated(condition.left), _negated(condition.right))
+        case ast.LogicalNot():
+            return condition.operand
+        case ast.VariablePredicate():
+            return replace(condition, predicate=ast.LogicalNot(condition.predicate))
+        case _:
+            return ast.LogicalNot(condition, span=condition.span)
+
+
+# ---------------------------------------------------------------------------------------------
+# Which variables a formula binds, how surely
+
+
+Bindings: TypeAlias = dict[str, str]
+"""The variables that may have been bound before: "sure" if it is known by which part of the
+formula, "mixed" if an earlier repetition or another part further left may have done it instead."""
+
+
+def _bound_after(left: ast.Formula, before: Bindings) -> Bindings:
+    after = dict(before)
+    for variable in bound_variables(left):
+        is_sure = _binds(left, variable) == "always" or variable not in before
+        after[variable] = "sure" if is_sure else "mixed"
+    return after
+
+
+def _plain_unary_parts(condition: ast.Expression) -> Iterator[ast.Expression]:
+    """The conditions on one event that a condition is made of."""
+    if _is_plain_unary(condition):
+        yield condition
+    elif isinstance(condition, ast.LogicalAnd | ast.LogicalOr):
+        yield from _plain_unary_parts(condition.left)
+        yield from _plain_unary_parts(condition.right)
+    elif isinstance(condition, ast.LogicalNot):
+        yield from _plain_unary_parts(condition.operand)
+
+
+def _weakest(one: Binds, other: Binds) -> Binds:
+    return one if one == other else "maybe"
+
+
+def _binds(formula: ast.Formula, variable: str | None) -> Binds:
+    """Whether the complex events of a formula mark the variable (or, for ANY_MARK, anything)."""
+    match formula:
+        case ast.Atom():
+            return "always" if variable in (ANY_MARK, formula.type) else "never"
+        case ast.AnyEvent():
+            return "always" if variable in (ANY_MARK, "ANY") else "never"
+        case ast.Nothing():
+            return "never"
+        case ast.As():
+            here = variable in (ANY_MARK, formula.variable)
+            return _binds(formula.body, ANY_MARK if here else variable)
+        case ast.Project():
+            return _binds_projected(formula, variable)
+        case ast.Or():
+            return _weakest(_binds(formula.left, variable), _binds(formula.right, variable))
+        case ast.And() | ast.Sequence() | ast.AbsentBetween() | ast.FollowedBy():
+            sides = {_binds(formula.left, variable), _binds(formula.right, variable)}
+            return "always" if "always" in sides else "maybe" if "maybe" in sides else "never"
+        case _:
+            return _binds(formula.body, variable)
+
+
+def _binds_projected(formula: ast.Project, variable: str | None) -> Binds:
+    if variable is not ANY_MARK:
+        return _binds(formula.body, variable) if variable in formula.variables else "never"
+    kept = {_binds(formula.body, name) for name in formula.variables}
+    return "always" if "always" in kept else "maybe" if "maybe" in kept else "never"
+
+
+# ---------------------------------------------------------------------------------------------
+# The rewriting
+
+
+class _Normalizer:
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def normalize(self, formula: ast.Formula) -> ast.Formula:
+        self._check_bindings(formula, {})
+        result = self._drop_unbound(self._lower(formula))
+        size = _size(result)
+        if size > SIZE_MAX:
+            raise CatenaLimitError(
+                f"the formula's normal form has {size} parts, more than {SIZE_MAX}",
+                hint="write conditions at the atoms they speak of, and fewer OR inside FILTER",
+            )
+        return result
+
+    def _check_bindings(self, formula: ast.Formula, before: Bindings) -> None:
+        """Refuses conditions on a variable when only a run tells which event it refers to."""
+        match formula:
+            case ast.Filter():
+                for condition in _plain_unary_parts(formula.condition):
+                    (variable,) = condition_variables(condition)
+                    binds = _binds(formula.body, variable)
+                    bound_before = before.get(variable, "never")
+                    is_mixed = binds == "never" and bound_before == "mixed"
+                    if is_mixed or (binds == "maybe" and bound_before != "never"):
+                        raise self._undecided(condition)
+                self._check_bindings(formula.body, before)
+            case ast.Sequence() | ast.AbsentBetween() | ast.FollowedBy():
+                left, *after = children(formula)
+                self._check_bindings(left, before)
+                for part in after:
+                    self._check_bindings(part, _bound_after(left, before))
+            case ast.Iteration():
+                again = dict.fromkeys(bound_variables(formula.body), "mixed")
+                self._check_bindings(formula.body, {**before, **again})
+            case _:
+                for part in children(formula):
+                    self._check_bindings(part, before)
+
+    def _lower(self, formula: ast.Formula) -> ast.Formula:
+        """Moves filters down; those on events bound further left stay as they are."""
+        formula = map_children(formula, self._lower)
+        match formula:
+            case ast.Filter():
+                return self._filter(formula.body, formula.condition)
+            case ast.Sequence() | ast.AbsentBetween() | ast.FollowedBy():
+                return self._split(formula)
+            case _:
+                return formula
+
+    def _filter(self, body: ast.Formula, condition: ast.Expression) -> ast.Formula:
+        if _is_plain_unary(condition):
+            return self._filter_last(body, condition)
+        match condition:
+            case ast.LogicalAnd():
+                return self._filter(self._filter(body, condition.left), condition.right)
+            case ast.LogicalOr():
+                return ast.Or(
+                    self._filter(body, condition.left),
+                    self._filter(body, condition.right),
+                    span=condition.span,
+                )
+            case ast.LogicalNot():
+                negated = _negated(condition.operand)
+                if isinstance(negated, ast.LogicalNot):
+                    raise self._correlated(condition)
+                return self._filter(body, negated)
+            case ast.VariablePredicate():
+                return self._push_all(body, condition.variable, condition.predicate)
+            case ast.Literal(value=bool(truth)):
+                return body if truth else ast.Nothing()
+            case _:
+                raise self._correlated(condition)
+
+    def _correlated(self, condition: ast.Expression) -> CatenaError:
+        return error_at(
+            self._text,
+            condition.span,
+            "conditions over several events are not supported yet",
+            hint="conditions on one event, such as x[v > 3] or x.v > 3, are",
+        )
+
+    # x[P]: all positions marked x
+
+    def _push_all(
+        self, formula: ast.Formula, variable: str | None, predicate: ast.Expression
+    ) -> ast.Formula:
+        def push(below: ast.Formula) -> ast.Formula:
+            return self._push_all(below, variable, predicate)
+
+        atom = _atom_of(formula)
+        if atom is not None:
+            return _at_atom(formula, atom, predicate, variable)
+        match formula:
+            case ast.As() if formula.variable == variable:
+                return replace(formula, body=self._push_all(formula.body, ANY_MARK, predicate))
+            case ast.Project():
+                body = formula.body
+                for name in formula.variables:
+                    if variable in (ANY_MARK, name):
+                        body = self._push_all(body, name, predicate)
+                return replace(formula, body=body)
+            case ast.Select() if formula.strategy not in _COMMUTING:
+                return _hold_back(formula, variable, predicate)
+            case ast.FollowedBy():
+                kept = replace(formula, left=push(formula.left))
+                return _hold_back(kept, variable, predicate)
+            case ast.Unless():
+                return replace(formula, body=push(formula.body))
+            case ast.AbsentBetween():
+                return replace(formula, left=push(formula.left), right=push(formula.right))
+            case _:
+                return map_children(formula, push)
+
+    # x.v > 3: the last position marked x, which there must be
+
+    def _filter_last(self, body: ast.Formula, condition: ast.Expression) -> ast.Formula:
+        (variable,) = condition_variables(condition)
+        binds = _binds(body, variable)
+        if binds == "never":  # Bound further left, or nowhere: _split and _drop_unbound will tell.
+            return ast.Filter(body, condition, span=condition.span)
+        return self._push_last(body, variable, _as_predicate(condition), condition, "drop")
+
+    def _push_last(
+        self,
+        formula: ast.Formula,
+        variable: str | None,
+        predicate: ast.Expression,
+        condition: ast.Expression,
+        unbound: Literal["keep", "drop"],
+    ) -> ast.Formula:
+        """Complex events whose last position marked with the variable satisfies the predicate."""
+
+        def push(below: ast.Formula) -> ast.Formula:
+            return self._push_last(below, variable, predicate, condition, unbound)
+
+        binds = _binds(formula, variable)
+        if binds == "never":
+            return formula if unbound == "keep" else ast.Nothing()
+        atom = _atom_of(formula)
+        if atom is not None:
+            return _at_atom(formula, atom, predicate, variable)
+        match formula:
+            case ast.As() if formula.variable == variable:
+                body = self._push_last(formula.body, ANY_MARK, predicate, condition, unbound)
+                return replace(formula, body=body)
+            case ast.Sequence() | ast.AbsentBetween():
+                right = _binds(formula.right, variable)
+                if right == "always":
+                    return replace(formula, right=push(formula.right))
+                if right == "never":
+                    return replace(formula, left=push(formula.left))
+                raise self._undecided(condition)
+            case ast.Iteration() if _binds(formula.body, variable) == "always":
+                last = push(formula.body)
+                joined = ast.Sequence(formula, last, formula.contiguous, formula.interval)
+                return ast.Or(last, joined, span=formula.span)
+            case ast.And():
+                if _binds(formula.left, variable) == "always":
+                    return replace(formula, left=push(formula.left))
+                return replace(formula, right=push(formula.right))
+            case ast.Project() if variable is not ANY_MARK or len(formula.variables) == 1:
+                name = variable if variable is not ANY_MARK else formula.variables[0]
+                body = self._push_last(formula.body, name, predicate, condition, unbound)
+                return replace(formula, body=body)
+            case ast.As() | ast.Or() | ast.Filter() | ast.Within():
+                return map_children(formula, push)
+            case ast.Unless():
+                return replace(formula, body=push(formula.body))
+            case ast.Select() if formula.strategy in _COMMUTING:
+                return map_children(formula, push)
+            case _:
+                raise self._undecided(condition)
+
+    def _undecided(self, condition: ast.Expression) -> CatenaError:
+        return error_at(
+            self._text,
+            condition.span,
+            "a condition on a variable that may be bound several times is not supported yet",
+            hint="x[...] asks the same of every event bound to x",
+        )
+
+    # Conditions on the right that speak of events on the left
+
+    def _split(self, formula: Joined) -> ast.Formula:
+        condition = self._open_condition(formula)
+        if condition is None:
+            return formula
+        (variable,) = condition_variables(condition)
+        holds = _as_predicate(condition)
+        fails = ast.IsTrue(holds, negated=True, span=condition.span)
+        left_holds = self._push_last(formula.left, variable, holds, condition, "drop")
+        left_fails = self._push_last(formula.left, variable, fails, condition, "keep")
+        return ast.Or(
+            self._split(replace(_decide_right(formula, condition, True), left=left_holds)),
+            self._split(replace(_decide_right(formula, condition, False), left=left_fails)),
+            span=formula.span,
+        )
+
+    def _open_condition(self, formula: Joined) -> ast.Expression | None:
+        """A filter to the right of this formula's left side that speaks of what it binds."""
+        bound = bound_variables(formula.left)
+        pending = list(children(formula)[1:])
+        while pending:
+            below = pending.pop()
+            if isinstance(below, ast.Filter) and _is_plain_unary(below.condition):
+                (variable,) = condition_variables(below.condition)
+                if variable in bound:
+                    return below.condition
+            pending.extend(children(below))
+        return None
+
+    def _drop_unbound(self, formula: ast.Formula) -> ast.Formula:
+        """What is still open speaks of nothing bound: it is never satisfied."""
+        if isinstance(formula, ast.Filter) and _is_plain_unary(formula.condition):
+            return ast.Nothing()
+        return _simplified(map_children(formula, self._drop_unbound))
+
+
+_COMMUTING: Final = frozenset({ast.Strategy.ALL, ast.Strategy.STRICT})
+
+
+def _atom_of(formula: ast.Formula) -> str | None:
+    """The variable that an atom, with or without filters at it, marks; None for other formulas."""
+    while isinstance(formula, ast.Filter):
+        formula = formula.body
+    if isinstance(formula, ast.Atom):
+        return formula.type
+    return "ANY" if isinstance(formula, ast.AnyEvent) else None
+
+
+def _at_atom(
+    formula: ast.Formula, name: str, predicate: ast.Expression, variable: str | None
+) -> ast.Formula:
+    if variable not in (ANY_MARK, name):
+        return formula
+    condition = ast.VariablePredicate(name, predicate, span=predicate.span)
+    return ast.Filter(formula, condition, span=formula.span)
+
+
+def _hold_back(
+    formula: ast.Formula, variable: str | None, predicate: ast.Expression
+) -> ast.Formula:
+    names = bound_variables(formula) if variable is ANY_MARK else [variable]
+    for name in sorted(names):
+        formula = ast.Filter(formula, ast.VariablePredicate(name, predicate))
+    return formula
+
+
+def _decide(formula: ast.Formula, condition: ast.Expression, truth: bool) -> ast.Formula:
+    """The formula with TRUE or FALSE in place of a filter's condition."""
+    formula = map_children(formula, lambda below: _decide(below, condition, truth))
+    if isinstance(formula, ast.Filter) and formula.condition == condition:
+        return formula.body if truth else ast.Nothing()
+    return formula
+
+
+def _decide_right(formula: Joined, condition: ast.Expression, truth: bool) -> Joined:
+    right = _decide(formula.right, condition, truth)
+    if isinstance(formula, ast.AbsentBetween):
+        absent = _decide(formula.absent, condition, truth)
+        return replace(formula, absent=absent, right=right)
+    return replace(formula, right=right)
+
+
+def _simplified(formula: ast.Formula) -> ast.Formula:
+    """Without parts that are Nothing, as far as one step goes."""
+
+    def is_nothing(part: ast.Formula) -> bool:
+        return isinstance(part, ast.Nothing)
+
+    match formula:
+        case ast.Or() if is_nothing(formula.left):
+            return formula.right
+        case ast.Or() if is_nothing(formula.right):
+            return formula.left
+        case ast.Or() | ast.Atom() | ast.AnyEvent() | ast.Nothing():
+            return formula
+        case ast.Unless():
+            return ast.Nothing() if is_nothing(formula.body) else formula
+        case ast.AbsentBetween():
+            dead = is_nothing(formula.left) or is_nothing(formula.right)
+            return ast.Nothing() if dead else formula
+        case _:
+            dead = any(is_nothing(part) for part in children(formula))
+            return ast.Nothing() if dead else formula

@@ -1,0 +1,496 @@
+"""Formulas, rows and queries for tests: all small ones, and random larger ones by Hypothesis.
+
+Both kinds take a set of *features*, the constructs that may occur, so that a test can ask for what
+the code under test supports. The nodes are those of `oracle`; nothing here imports `catena`.
+
+Every formula made here is valid: `x[P]` names a variable bound inside the filtered formula, and
+`x.v` one bound inside it or to its left and never inside an iteration (SPEC section 4).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, TypeAlias
+
+from hypothesis import strategies as st
+
+import oracle as o
+
+Features: TypeAlias = frozenset[str]
+Row: TypeAlias = dict[str, Any]
+
+UNARY: Features = frozenset({"any", "as", "filter", "or", "and", ";", ":", "+", ":+", "project"})
+NEGATED: Features = frozenset({"not", "->", "unless"})
+TIMED: Features = frozenset({"interval", "within"})
+SELECTED: Features = frozenset({"select"})  # NEXT(...), LAST(...), MAX(...), STRICT(...), ALL(...)
+TERMS: Features = frozenset({"term"})  # x.v >= 40
+STREAMS: Features = frozenset({"stream"})  # S > A, FROM S
+QUERY: Features = frozenset({"items", "strategy", "window", "partition", "consume", "limit"})
+ALL_FEATURES: Features = UNARY | NEGATED | TIMED | SELECTED | TERMS | STREAMS | QUERY
+
+TYPES = ("A", "B", "C")
+ROW_TYPES = "AAABBBCD"  # how often rows have which; no formula names D
+VARIABLES = ("x", "y", "z")
+STRATEGIES = ("ALL", "ANY", "NEXT", "LAST", "MAX", "STRICT")
+STREAM_NAMES = ("S", "R")
+STRINGS = ("", "a", "b", "ab", "b'c")
+COLUMNS = {  # Arrow types of the rows' columns, for columns that happen to be all null
+    "type": "string",
+    "ts": "int64",
+    "v": "int64",
+    "f": "float64",
+    "s": "string",
+    "id": "int64",
+    "clock": "int64",
+    "stream": "string",
+}
+
+
+# ---------------------------------------------------------------------------------------------
+# What may be read where
+
+
+class Scope(NamedTuple):
+    """The variables that `x.v` may read in a place, and those an iteration to the left binds."""
+
+    readable: frozenset[str] = frozenset()
+    repeated: frozenset[str] = frozenset()
+
+    def after(self, formula: o.Formula) -> Scope:
+        """The scope to the right of a formula, or of a filter around it."""
+        repeated = self.repeated | repeated_variables(formula)
+        return Scope((self.readable | o.bound_variables(formula)) - repeated, repeated)
+
+
+def repeated_variables(formula: o.Formula) -> frozenset[str]:
+    """The variables that an iteration inside the formula binds."""
+    loops = (n for n in o.subformulas(formula) if isinstance(n, o.Plus | o.AdjacentPlus))
+    return frozenset().union(*map(o.bound_variables, loops))
+
+
+# ---------------------------------------------------------------------------------------------
+# All small formulas and streams
+
+
+POSITIVE = o.Comparison(o.Attribute("v"), ">", o.Literal(0))
+SHORT = o.Interval(high=1)
+
+
+def formulas_up_to(
+    size: int, features: Features = UNARY, types: tuple[str, ...] = ("A", "B")
+) -> Iterator[o.Formula]:
+    """Every formula of at most `size` nodes over the types, smallest first."""
+    for exact in range(1, size + 1):
+        yield from formulas_of_size(exact, features, types)
+
+
+@lru_cache(maxsize=64)
+def formulas_of_size(
+    size: int, features: Features = UNARY, types: tuple[str, ...] = ("A", "B")
+) -> tuple[o.Formula, ...]:
+    """Every formula of exactly `size` nodes; conditions and bounds are fixed small ones."""
+    if size == 1:
+        return tuple(_atoms(features, types))
+    found: list[o.Formula] = []
+    for body in formulas_of_size(size - 1, features, types):
+        found.extend(_around(body, features))
+    for sizes in _compositions(size - 1, 2):
+        for left, right in _operands(sizes, features, types):
+            found.extend(_between(left, right, features))
+    if "not" in features:
+        for sizes in _compositions(size - 1, 3):
+            for left, absent, right in _operands(sizes, features, types):
+                found.append(o.SequenceNot(left, absent, right))
+    return tuple(found)
+
+
+def _atoms(features: Features, types: tuple[str, ...]) -> Iterator[o.Formula]:
+    yield from map(o.Type, types)
+    if "any" in features:
+        yield o.AnyType()
+    if "stream" in features:
+        yield from (o.StreamType(STREAM_NAMES[0], name) for name in types)
+
+
+def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    """The ways to write `total` as a sum of `parts` positive numbers, in order."""
+    for sizes in itertools.product(range(1, total), repeat=parts):
+        if sum(sizes) == total:
+            yield sizes
+
+
+def _operands(
+    sizes: tuple[int, ...], features: Features, types: tuple[str, ...]
+) -> Iterator[tuple[o.Formula, ...]]:
+    return itertools.product(*(formulas_of_size(size, features, types) for size in sizes))
+
+
+def _around(body: o.Formula, features: Features) -> Iterator[o.Formula]:
+    """The formulas that are one unary operator around the body."""
+    variables = sorted(o.bound_variables(body))
+    readable = sorted(Scope().after(body).readable)
+    above_zero = (o.Comparison(o.VariableAttribute(x, "v"), ">", o.Literal(0)) for x in readable)
+    projections = [(), *((variable,) for variable in variables)]
+    choices: dict[str, Iterator[o.Formula]] = {
+        "as": iter([o.As(body, "x")]),
+        "filter": (o.Filter(body, o.Holds(variable, POSITIVE)) for variable in variables),
+        "term": (o.Filter(body, condition) for condition in above_zero),
+        "+": iter([o.Plus(body)]),
+        ":+": iter([o.AdjacentPlus(body)]),
+        "project": (o.Project(kept, body) for kept in projections),
+        "within": (o.Within(body, window) for window in (o.Events(2), o.Duration(1))),
+        "select": (o.Select(name, body) for name in ("NEXT", "LAST", "MAX", "STRICT")),
+    }
+    for feature, formulas in choices.items():
+        if feature in features:
+            yield from formulas
+    if {"+", "interval"} <= features:
+        yield o.Plus(body, SHORT)
+
+
+def _between(left: o.Formula, right: o.Formula, features: Features) -> Iterator[o.Formula]:
+    """The formulas that are one binary operator between the two."""
+    for feature, node in BINARY.items():
+        if feature in features:
+            yield node(left, right)
+    if {";", "interval"} <= features:
+        yield o.Sequence(left, right, SHORT)
+
+
+BINARY: dict[str, Callable[[o.Formula, o.Formula], o.Formula]] = {
+    "or": o.Or,
+    "and": o.And,
+    ";": o.Sequence,
+    ":": o.Adjacent,
+    "->": o.Arrow,
+    "unless": o.Unless,
+}
+
+
+def rows_of(letters: str) -> list[Row]:
+    """Rows with the letters as types; other columns follow from the position, with ties in ts."""
+    return [
+        {
+            "type": letter,
+            "ts": position - position % 2,
+            "v": position % 3,
+            "f": position / 2,
+            "s": STRINGS[position % 3],
+            "id": position % 2,
+            "clock": position,
+            "stream": STREAM_NAMES[position % 2],
+        }
+        for position, letter in enumerate(letters)
+    ]
+
+
+def type_streams(max_length: int, types: tuple[str, ...] = ("A", "B")) -> Iterator[list[Row]]:
+    """Every stream over the types up to a length, the empty one first."""
+    for length in range(max_length + 1):
+        for letters in itertools.product(types, repeat=length):
+            yield rows_of("".join(letters))
+
+
+# ---------------------------------------------------------------------------------------------
+# Random predicates and conditions
+
+
+INTEGERS = st.integers(-2, 4)
+FLOATS = st.sampled_from((-1.5, 0.0, 0.5, 2.0))
+NUMERIC = st.sampled_from((o.Attribute("v"), o.Attribute("f"), o.Attribute("id")))
+OPERATORS = st.sampled_from(("=", "!=", "<", "<=", ">", ">="))
+NUMBERS = st.builds(o.Literal, INTEGERS | FLOATS)
+SUMS = st.builds(o.Arithmetic, st.sampled_from("+-*"), NUMERIC, NUMERIC | NUMBERS)
+STRING = o.Attribute("s")
+
+
+def _simple_predicates() -> st.SearchStrategy[o.Predicate]:
+    strings = st.sampled_from(STRINGS)
+    bounds = st.tuples(st.integers(0, 2), st.integers(0, 4)).map(
+        lambda pair: (o.Literal(pair[0]), o.Literal(pair[0] + pair[1]))
+    )
+    return st.one_of(
+        st.builds(o.Comparison, NUMERIC, OPERATORS, NUMBERS),
+        st.builds(o.Comparison, SUMS, OPERATORS, NUMERIC | NUMBERS),
+        st.builds(
+            o.Comparison,
+            st.just(STRING),
+            st.sampled_from(("=", "!=")),
+            st.builds(o.Literal, strings),
+        ),
+        st.builds(o.InSet, NUMERIC, _some(INTEGERS), st.booleans()),
+        st.builds(o.InSet, st.just(STRING), _some(strings), st.booleans()),
+        st.builds(
+            lambda operand, pair, form: o.InRange(operand, pair[0], pair[1], form),
+            NUMERIC,
+            bounds,
+            st.sampled_from(("RANGE", "DOTS", "BETWEEN")),
+        ),
+        st.builds(o.Like, st.just(STRING), st.sampled_from(("%", "a%", "_", "%b", "a_", "_'%"))),
+        st.builds(o.IsNull, NUMERIC | st.just(STRING), st.booleans()),
+    )
+
+
+def _some(members: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
+    return st.lists(members, min_size=1, max_size=3, unique=True).map(tuple)
+
+
+def _combined(leaves: st.SearchStrategy[Any], max_leaves: int) -> st.SearchStrategy[Any]:
+    """AND, OR and NOT over the leaves."""
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.builds(o.Both, inner, inner),
+            st.builds(o.Either, inner, inner),
+            st.builds(o.Negation, inner),
+        ),
+        max_leaves=max_leaves,
+    )
+
+
+@cache
+def predicates(max_leaves: int = 3) -> st.SearchStrategy[o.Predicate]:
+    """Predicates of one row over v, f, id and s."""
+    return _combined(_simple_predicates(), max_leaves)
+
+
+@cache
+def conditions(
+    marked: frozenset[str], readable: frozenset[str] = frozenset(), max_leaves: int = 3
+) -> st.SearchStrategy[o.Condition]:
+    """Conditions with `x[P]` over the marked variables and `x.v op literal` over the readable."""
+    leaves: list[st.SearchStrategy[o.Condition]] = []
+    if marked:
+        leaves.append(st.builds(o.Holds, st.sampled_from(sorted(marked)), predicates(2)))
+    if readable:
+        terms = st.builds(
+            o.VariableAttribute, st.sampled_from(sorted(readable)), st.sampled_from("vf")
+        )
+        leaves.append(st.builds(o.Comparison, terms, OPERATORS, NUMBERS))
+    return _combined(st.one_of(leaves), max_leaves)
+
+
+# ---------------------------------------------------------------------------------------------
+# Random formulas
+
+
+LENGTHS = st.integers(0, 5)
+
+
+@st.composite
+def intervals(draw: st.DrawFn) -> o.Interval:
+    """Intervals with one end or two, open or closed, never empty (so never `[< 0]`)."""
+    low, extra = draw(st.none() | st.integers(0, 2)), draw(st.none() | LENGTHS)
+    if low is None:
+        high_open = draw(st.booleans())
+        return o.Interval(high=draw(LENGTHS) + high_open, high_open=high_open)
+    if extra is None:
+        return o.Interval(low=low, low_open=draw(st.booleans()))
+    if extra == 0:
+        return o.Interval(low, low)
+    return o.Interval(low, low + extra, draw(st.booleans()), draw(st.booleans()))
+
+
+@cache
+def windows() -> st.SearchStrategy[o.Window]:
+    """Windows of all three kinds; the attribute clock never goes back."""
+    return st.one_of(
+        st.builds(o.Events, st.integers(1, 6)),
+        st.builds(o.Duration, LENGTHS),
+        st.builds(o.AttributeSpan, LENGTHS, st.just("clock")),
+    )
+
+
+@dataclass
+class _Drawer:
+    """Draws one formula, from the outside in; the scope grows from left to right."""
+
+    draw: st.DrawFn
+    features: Features
+    types: tuple[str, ...]
+    variables: tuple[str, ...]
+
+    def formula(self, depth: int, scope: Scope) -> o.Formula:
+        choices = [c for c in sorted(WEIGHTS) if c in self.features for _ in range(WEIGHTS[c])]
+        choice = self.draw(st.sampled_from([*["atom"] * 4, *choices])) if depth else "atom"
+        if choice == "atom":
+            return self.atom()
+        if choice in ("not", "->", "unless"):
+            return self.negated(choice, depth - 1, scope)
+        left = self.formula(depth - 1, scope)
+        if choice in BINARY:
+            return self.binary(choice, left, depth - 1, scope)
+        return self.unary(choice, left, scope)
+
+    def atom(self) -> o.Formula:
+        name = self.draw(st.sampled_from(self.types))
+        kinds = ["type"] * 3 + sorted(self.features & {"any", "stream"})
+        match self.draw(st.sampled_from(kinds)):
+            case "any":
+                atom: o.Formula = o.AnyType()
+            case "stream":
+                atom = o.StreamType(self.draw(st.sampled_from(STREAM_NAMES)), name)
+            case _:
+                atom = o.Type(name)
+        named = "as" in self.features and self.draw(st.booleans())
+        return o.As(atom, self.variable()) if named else atom
+
+    def variable(self) -> str:
+        return self.draw(st.sampled_from(self.variables))
+
+    def interval(self) -> o.Interval | None:
+        return self.draw(st.none() | intervals()) if "interval" in self.features else None
+
+    def binary(self, choice: str, left: o.Formula, depth: int, scope: Scope) -> o.Formula:
+        """OR and AND look at the same place twice; `;` and `:` go on to the right."""
+        if choice == "or":
+            return o.Or(left, self.formula(depth, scope))
+        if choice == "and":
+            return o.And(left, self.similar(left, depth, scope))
+        right = self.formula(depth, scope.after(left))
+        return (o.Sequence if choice == ";" else o.Adjacent)(left, right, self.interval())
+
+    def similar(self, left: o.Formula, depth: int, scope: Scope) -> o.Formula:
+        """Mostly a variation of the left side: two formulas seldom share a complex event."""
+        match self.draw(st.sampled_from(("filter", "or", "any"))):
+            case "filter" if "filter" in self.features:
+                return self.filter(left, scope)
+            case "or" if "or" in self.features:
+                return o.Or(left, self.formula(depth, scope))
+        return self.formula(depth, scope)
+
+    def negated(self, choice: str, depth: int, scope: Scope) -> o.Formula:
+        """What must be absent is drawn without a scope: it reads its own variables only."""
+        left = self.formula(depth, scope)
+        if choice == "unless":
+            return o.Unless(left, self.formula(depth, Scope()))
+        if choice == "->":
+            return o.Arrow(left, self.formula(depth, Scope()))
+        absent = self.formula(max(0, depth - 1), Scope())
+        return o.SequenceNot(left, absent, self.formula(depth, scope.after(left)), self.interval())
+
+    def unary(self, choice: str, body: o.Formula, scope: Scope) -> o.Formula:
+        match choice:
+            case "as":
+                return o.As(body, self.variable())
+            case "filter":
+                return self.filter(body, scope)
+            case "+":
+                return o.Plus(body, self.interval())
+            case ":+":
+                return o.AdjacentPlus(body, self.interval())
+            case "project":
+                names = sorted(o.bound_variables(body))
+                kept = self.draw(st.lists(st.sampled_from(names), unique=True)) if names else []
+                return o.Project(tuple(kept), body)
+            case "within":
+                return o.Within(body, self.draw(windows() | intervals()))
+            case "select":
+                names = [name for name in STRATEGIES if name != "ANY"]
+                return o.Select(self.draw(st.sampled_from(names)), body)
+        raise ValueError(f"not a unary operator: {choice}")
+
+    def filter(self, body: o.Formula, scope: Scope) -> o.Formula:
+        """A filter over what the body binds; the body itself when there is nothing to name."""
+        marked = o.bound_variables(body)
+        readable = scope.after(body).readable if "term" in self.features else frozenset()
+        if not marked and not readable:
+            return body
+        return o.Filter(body, self.draw(conditions(marked, readable)))
+
+
+WEIGHTS = {  # how often which operator is drawn
+    ";": 4,
+    "or": 3,
+    "+": 3,
+    ":": 2,
+    ":+": 2,
+    "as": 2,
+    "filter": 2,
+    **dict.fromkeys(("and", "project", "not", "->", "unless", "within", "select"), 1),
+}
+
+
+@st.composite
+def formulas(
+    draw: st.DrawFn,
+    features: Features = UNARY,
+    max_depth: int = 4,
+    types: tuple[str, ...] = TYPES,
+    variables: tuple[str, ...] = VARIABLES,
+) -> o.Formula:
+    """Valid formulas, nested at most `max_depth` deep."""
+    return _Drawer(draw, features, types, variables).formula(max_depth, Scope())
+
+
+# ---------------------------------------------------------------------------------------------
+# Random rows and queries
+
+
+ONE_ROW = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(ROW_TYPES),
+        "ts": st.integers(0, 3),
+        "v": st.sampled_from((0, 1, 2, 3, -1, None)),
+        "f": FLOATS | st.just(math.nan),
+        "s": st.sampled_from((*STRINGS, None)),
+        "id": st.sampled_from((0, 0, 0, 1, 1, 2, None)),
+        "clock": st.integers(0, 2),
+        "stream": st.sampled_from("SSSRRQ"),
+    }
+)
+
+
+@st.composite
+def rows(draw: st.DrawFn, max_size: int = 8) -> list[Row]:
+    """Rows with every column of COLUMNS: nulls in v, s and id, NaN in f, ties in ts and clock."""
+    size = draw(st.integers(0, max_size) | st.just(max_size))
+    made: list[Row] = draw(st.lists(ONE_ROW, min_size=size, max_size=size))
+    for previous, row in itertools.pairwise(made):
+        row["ts"] += previous["ts"]
+        row["clock"] += previous["clock"]
+    return made
+
+
+PARTITIONS = ((("id",),), (("s",),), (("id", "s"),), (("id",), ("s",)))
+
+
+def _items(formula: o.Formula) -> st.SearchStrategy[str | tuple[str, ...]]:
+    """Any of the items; never the keyword ANY, which `SELECT ANY` takes for the strategy."""
+    names = sorted(o.bound_variables(formula) - {"ANY"})
+    fixed = st.sampled_from(("*", "NONE"))
+    if not names:
+        return fixed
+    return fixed | st.lists(st.sampled_from(names), min_size=1, unique=True).map(tuple)
+
+
+def _sources(formula: o.Formula) -> st.SearchStrategy[tuple[str, ...]]:
+    """FROM nothing, or at least every stream that the formula names."""
+    named = {n.stream for n in o.subformulas(formula) if isinstance(n, o.StreamType)}
+    enough = [names for names in (("S",), ("R",), ("S", "R")) if named <= set(names)]
+    return st.sampled_from([(), *enough])
+
+
+@st.composite
+def queries(draw: st.DrawFn, features: Features = UNARY | QUERY, max_depth: int = 4) -> o.Query:
+    """Whole queries: a formula and the clauses that the features switch on."""
+
+    def clause(feature: str, values: st.SearchStrategy[Any], otherwise: Any) -> Any:
+        drawn = feature in features and draw(st.booleans())
+        return draw(values) if drawn else otherwise
+
+    formula = draw(formulas(features, max_depth))
+    return o.Query(
+        formula,
+        strategy=clause("strategy", st.sampled_from(STRATEGIES), "ALL"),
+        items=clause("items", _items(formula), "*"),
+        sources=clause("stream", _sources(formula), ()),
+        partition=clause("partition", st.sampled_from(PARTITIONS), ()),
+        window=clause("window", windows(), None),
+        consume=clause("consume", st.sampled_from(("ANY", "PARTITION", "NONE")), None),
+        limit=clause("limit", st.sampled_from((1, 2, 3)), None),
+    )

@@ -1,0 +1,55 @@
+"""`explain` and the plan's text, compared with golden files; the automaton as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import catena
+
+QUERIES = {
+    "sequence": "SELECT * WHERE (T AS x ; H AS y) FILTER x[value > 40] AND y[value <= 25]",
+    "iteration": "SELECT x, avg(y.value) AS mean WHERE H AS x ; (T AS y)+ ; H AS z WITHIN 5 min",
+    "contiguous": "SELECT NONE WHERE A : (B : C):+ PARTITION BY [id], [place] WITHIN 100 EVENTS",
+    "conjunction": "SELECT ANY * WHERE (A ; B) AND ((A : B) OR (A ; B)) CONSUME BY ANY",
+    "case_split": "SELECT x WHERE T AS x ; ((T FILTER x.v >= 40) OR (H FILTER x.v < 40))",
+    "projection": "SELECT x[a, b] FROM S WHERE PROJECT[x](A AS x ; S > B) LIMIT 3",
+    "attribute_window": "SELECT * WHERE A ; B WITHIN 30000 [stock_time]",
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_explain(name: str, golden: Callable[[str, str], None]) -> None:
+    query = catena.Query(QUERIES[name], time="ts", stream="stream")
+    golden(f"explain/{name}.txt", query.explain())
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_plan(name: str, golden: Callable[[str, str], None]) -> None:
+    query = catena.Query(QUERIES[name], time="ts", stream="stream")
+    golden(f"plan/{name}.txt", query.plan.to_text())
+
+
+def test_the_hash_is_of_the_plan_not_of_the_text() -> None:
+    one = catena.Query("SELECT x WHERE A AS x ; B")
+    same = catena.Query("select  x  where (A as x) ; (B) -- the same")
+    other = catena.Query("SELECT x WHERE A AS x : B")
+    assert one.plan.hash == same.plan.hash
+    assert one.plan.hash != other.plan.hash
+
+
+def test_dot() -> None:
+    dot = catena.Query("SELECT * WHERE A AS x ; B").automaton.to_dot()
+    assert dot.startswith("digraph") and dot.count("->") == 4
+    assert "type = 'A'" in dot and "{x}" in dot
+
+
+def test_notebook_reprs() -> None:
+    query = catena.Query("SELECT x WHERE A AS x ; B")
+    matches = query.run({"type": ["A", "B"] * 20})
+    page = matches._repr_html_()
+    assert page.count("<tr>") == 11 and "and more" in page
+    assert "<pre>" in query._repr_html_()
+    assert "3 states" in repr(query.automaton)
+    assert "SELECT x" in repr(query) and "SELECT x" in repr(matches)
