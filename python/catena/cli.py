@@ -154,7 +154,7 @@ def _demo(options: argparse.Namespace) -> int:
             for batch in query.run(batches).batches():
                 writer.write(batch)
     rows = sum(batch.num_rows for batch in batches)
-    print(f"\n{query.count(batches)} matches in {rows} rows.")
+    print(f"\n{query.count(batches):,} matches in {rows:,} rows.")
     return 0
 
 

@@ -145,7 +145,8 @@ class Matches:
 
     def to_pandas(self) -> pandas.DataFrame:
         """All matches as a pandas DataFrame."""
-        return self.to_arrow().to_pandas()
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
 
     def to_polars(self) -> polars.DataFrame:
         """All matches as a polars DataFrame."""
