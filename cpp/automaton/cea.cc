@@ -15,14 +15,19 @@ void require(bool condition, const char* what) {
 
 Cea::Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId> final,
          std::vector<Transition> transitions, std::vector<std::vector<VariableId>> marks,
-         uint32_t variable_count, uint32_t guard_count)
+         uint32_t variable_count, uint32_t guard_count, const std::vector<StateId>& observers)
     : initial_(std::move(initial)),
       is_final_(state_count, false),
+      is_observer_(state_count, false),
       has_future_(state_count, false),
       transitions_(std::move(transitions)),
       marks_(std::move(marks)),
       variable_count_(variable_count),
       guard_count_(guard_count) {
+  for (StateId state : observers) {
+    require(state < state_count, "an observer is out of range");
+    is_observer_[state] = true;
+  }
   validate(final);
   for (StateId state : final) is_final_[state] = true;
   std::ranges::stable_sort(transitions_, {}, &Transition::source);
@@ -41,11 +46,16 @@ void Cea::validate(const std::vector<StateId>& final) const {
   const uint32_t states = state_count();
   require(!marks_.empty() && marks_[0].empty(), "the first set of marks must be empty");
   for (StateId state : initial_) require(state < states, "an initial state is out of range");
-  for (StateId state : final) require(state < states, "a final state is out of range");
+  for (StateId state : final) {
+    require(state < states && !is_observer_[state], "a final state is out of range");
+  }
   for (const Transition& t : transitions_) {
     require(t.source < states && t.target < states, "a transition's state is out of range");
     require(t.guard == kTrueGuard || t.guard < guard_count_, "a guard is out of range");
     require(t.marks < marks_.size(), "a set of marks is out of range");
+    require(t.is_marked || t.marks == kNoMarks, "a transition shows marks that it does not set");
+    require(!is_observer_[t.target] || (is_observer_[t.source] && !t.is_marked),
+            "only an observer may lead to an observer, without marks");
   }
   for (const auto& variables : marks_) {
     require(std::ranges::adjacent_find(variables, std::ranges::greater_equal{}) == variables.end(),

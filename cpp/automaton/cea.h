@@ -7,8 +7,16 @@
 // loops before the start, and the row that ends a run need not be marked, since start and end are
 // part of a complex event here.
 //
-// Invariant: immutable after construction; ids are in range; transitions are sorted by source.
-// States from which no final state can be reached are `dead`, and nobody needs to visit them.
+// Some automata must know what came before a run starts: NEXT(A ; B) compares with matches that
+// started earlier. They have *observers*: states that read the stream from its first row without
+// starting. A transition between observers only watches; one from an observer to another state
+// starts a run. A row for which an observer has no transition to another leaves it where it is.
+//
+// Selection strategies compare which rows are marked at all, so a transition says that
+// (`is_marked`) apart from what it shows: `marks` may be empty where the items leave all out.
+//
+// Invariant: immutable after construction; ids are in range; transitions are sorted by source;
+// nothing enters an observer but from an observer; what shows marks is marked.
 #pragma once
 
 #include <span>
@@ -23,6 +31,7 @@ struct Transition {
   GuardId guard;
   MarksId marks;
   StateId target;
+  bool is_marked = marks != kNoMarks;
 };
 
 class Cea {
@@ -30,13 +39,14 @@ class Cea {
   // `marks[i]` lists the variables of the marks id i, in increasing order; marks[0] must be empty.
   Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId> final,
       std::vector<Transition> transitions, std::vector<std::vector<VariableId>> marks,
-      uint32_t variable_count, uint32_t guard_count);
+      uint32_t variable_count, uint32_t guard_count, const std::vector<StateId>& observers = {});
 
   uint32_t state_count() const { return static_cast<uint32_t>(is_final_.size()); }
   uint32_t guard_count() const { return guard_count_; }
   uint32_t variable_count() const { return variable_count_; }
   const std::vector<StateId>& initial() const { return initial_; }
   bool is_final(StateId state) const { return is_final_[state]; }
+  bool is_observer(StateId state) const { return is_observer_[state]; }
 
   // True if a transition out of `state` can still lead to a final state.
   bool has_future(StateId state) const { return has_future_[state]; }
@@ -53,6 +63,7 @@ class Cea {
 
   std::vector<StateId> initial_;
   std::vector<bool> is_final_;
+  std::vector<bool> is_observer_;
   std::vector<bool> has_future_;
   std::vector<Transition> transitions_;
   std::vector<uint32_t> first_transition_;  // By source; one more entry than states.

@@ -11,6 +11,9 @@
 // future are left out of the target set, so the target of the second edge above is empty and costs
 // no further work. States and edges are made when first asked for, and kept.
 //
+// Before a run starts there is one determinized state for all: the initial states, or where the
+// observers have got to (`watch`). Its edges start runs.
+//
 // Cost: an edge look-up is two array accesses once made. The number of states is limited; passing
 // the limit is an Error of kind kLimit, never exhausted memory.
 #pragma once
@@ -41,6 +44,9 @@ class Determinizer {
 
   DetStateId initial() const { return initial_; }
 
+  // Where the state that runs start from goes on a row of this class.
+  DetStateId watch(DetStateId before, ClassId cls);
+
   // The edges out of a state on a row of this class, by increasing marks.
   std::span<const Edge> edges(DetStateId state, ClassId cls);
 
@@ -54,6 +60,7 @@ class Determinizer {
   using EdgeList = std::vector<Edge>;
 
   std::unique_ptr<EdgeList> make_edges(DetStateId state, ClassId cls);
+  bool is_open(const Transition& transition, ClassId cls) const;
 
   const Cea& cea_;
   const ClassTrie& classes_;

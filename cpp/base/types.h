@@ -23,6 +23,7 @@ using Clock = int64_t;
 inline constexpr GuardId kTrueGuard = std::numeric_limits<GuardId>::max();
 inline constexpr DetStateId kNoState = std::numeric_limits<DetStateId>::max();
 inline constexpr MarksId kNoMarks = 0;
+inline constexpr Position kPivot = -1;  // In place of a start: it lies in the root's `front`.
 inline constexpr Clock kClockMin = std::numeric_limits<Clock>::min();
 
 }  // namespace catena

@@ -110,6 +110,12 @@ void bind_engine(py::module_& module) {
       .value("PARTITION", Consume::kPartition)
       .value("ANY", Consume::kAny)
       .finalize();
+  py::native_enum<Strategy>(module, "Strategy", "enum.Enum")
+      .value("ALL", Strategy::kAll)
+      .value("NEXT", Strategy::kNext)
+      .value("LAST", Strategy::kLast)
+      .value("MAX", Strategy::kMax)
+      .finalize();
   py::classh<Window>(module, "Window")
       .def(py::init([](WindowKind kind, int64_t bound, double float_bound) {
              return Window{kind, bound, float_bound};
@@ -120,14 +126,16 @@ void bind_engine(py::module_& module) {
       .def(py::init(&make_binding), py::kw_only(), py::arg("program"), py::arg("order"),
            py::arg("clock"), py::arg("window"), py::arg("keys"), py::arg("row_guard"));
   py::classh<LockedEngine>(module, "Engine")
-      .def(py::init([](std::shared_ptr<const Cea> cea, Consume consume, bool is_partitioned,
-                       bool drops_late_rows, uint32_t state_count_max, uint32_t class_count_max) {
+      .def(py::init([](std::shared_ptr<const Cea> cea, Strategy strategy, Consume consume,
+                       bool is_partitioned, bool has_window, bool drops_late_rows,
+                       uint32_t state_count_max, uint32_t class_count_max) {
              return std::make_unique<LockedEngine>(
-                 std::move(cea), EngineOptions{consume, is_partitioned, drops_late_rows,
-                                               state_count_max, class_count_max});
+                 std::move(cea), EngineOptions{strategy, consume, is_partitioned, has_window,
+                                               drops_late_rows, state_count_max, class_count_max});
            }),
-           py::arg("cea"), py::kw_only(), py::arg("consume"), py::arg("is_partitioned"),
-           py::arg("drops_late_rows"), py::arg("state_count_max"), py::arg("class_count_max"))
+           py::arg("cea"), py::kw_only(), py::arg("strategy"), py::arg("consume"),
+           py::arg("is_partitioned"), py::arg("has_window"), py::arg("drops_late_rows"),
+           py::arg("state_count_max"), py::arg("class_count_max"))
       .def("bind", &LockedEngine::bind, py::arg("binding"))
       .def("push", &LockedEngine::push, py::arg("capsules"))
       .def("release", &LockedEngine::release)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "engine/snapshot.h"
+#include "engine/strategies.h"
 
 namespace catena {
 namespace {
@@ -46,6 +47,7 @@ Engine::Engine(std::shared_ptr<const Cea> cea, const EngineOptions& options)
       determinizer_(*cea_, classes_, options.state_count_max),
       frontiers_(determinizer_),
       evaluator_(frontiers_),
+      strategy_(make_strategy(options.strategy, *cea_, classes_, options.has_window)),
       compact_at_(kCompactMin),
       frontier_count_max_(kFrontierCountMin) {}
 
@@ -120,6 +122,7 @@ void Engine::evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& resu
     if (state_.graph->size() >= compact_at_) compact();
     if (state_.parts.wants_sweep()) compact();
     if (frontiers_.size() >= frontier_count_max_) shrink_frontiers();
+    if (strategy_ && strategy_->wants_trim()) trim_strategy();
   }
 }
 
@@ -142,14 +145,19 @@ void Engine::visit(PartState& part, ClassId cls, Position position, Clock batch_
                    std::vector<Root>& roots) {
   ++part.row_count;
   if (part.epoch != state_.epoch) empty(part);
-  if (frontiers_.step(part.frontier, cls).is_identity) return;
+  if (!strategy_ && frontiers_.step(part.frontier, cls).is_identity) return;
   const WindowKind kind = binding_->window.kind;
   Clock clock = batch_clock;
   if (kind == WindowKind::kNone) clock = position;
   if (kind == WindowKind::kEvents) clock = part.row_count;
   const size_t roots_before = roots.size();
-  evaluator_.advance(part, cls, {position, clock, binding_->window.threshold(clock)}, *state_.graph,
-                     roots);
+  const Row row{position, clock, binding_->window.threshold(clock)};
+  if (strategy_) {
+    if (!part.runs) part.runs = strategy_->make_runs();
+    strategy_->advance(*part.runs, cls, row, *state_.graph, roots);
+  } else {
+    evaluator_.advance(part, cls, row, *state_.graph, roots);
+  }
   if (roots.size() == roots_before || options_.consume == Consume::kNone) return;
   if (options_.consume == Consume::kAny) ++state_.epoch;
   empty(part);
@@ -165,42 +173,64 @@ PartState* Engine::part_of_row(const Batch& batch, int64_t row) {
   return &state_.parts[state_.parts.find_or_add(key_)];
 }
 
-void Engine::empty(PartState& part) const {
+// Forgets the runs that have started; observers go on watching.
+void Engine::empty(PartState& part) {
   part.epoch = state_.epoch;
-  part.frontier = FrontierTable::kEmpty;
+  part.frontier = frontiers_.prefix(part.frontier, 0);
   part.lists.clear();
+  if (part.runs) strategy_->consume(*part.runs);
 }
 
 // Moves what is in use into a new graph and drops the parts without live runs.
 void Engine::compact() {
   Compaction compaction(*state_.graph);
-  const bool clock_is_shared = binding_ && binding_->clock && !state_.last_order.empty();
-  const Clock now = clock_is_shared ? state_.last_order[*binding_->clock] : kClockMin;
   state_.parts.for_each([&](std::string_view, PartState& part) {
     if (part.epoch != state_.epoch) empty(part);
-    Clock threshold = kClockMin;
-    if (binding_ && binding_->window.kind == WindowKind::kEvents) {
-      threshold = binding_->window.threshold(part.row_count);
-    } else if (clock_is_shared) {
-      threshold = binding_->window.threshold(now);
-    }
+    const Clock threshold = threshold_of(part);
     evaluator_.expire(part, threshold);
     evaluator_.mark_nodes(part, threshold, compaction);
+    if (!part.runs) return;
+    strategy_->expire(*part.runs, threshold);
+    if (strategy_->is_idle(*part.runs)) {
+      part.runs = nullptr;
+    } else {
+      strategy_->mark_nodes(*part.runs, compaction);
+    }
   });
   state_.graph = compaction.copy();
-  state_.parts.for_each(
-      [&](std::string_view, PartState& part) { evaluator_.move_nodes(part, compaction); });
+  state_.parts.for_each([&](std::string_view, PartState& part) {
+    evaluator_.move_nodes(part, compaction);
+    if (part.runs) strategy_->move_nodes(*part.runs, compaction);
+  });
   state_.parts.drop_idle();
   compact_at_ = std::max(kCompactMin, kCompactGrowth * state_.graph->size());
 }
 
-void Engine::shrink_frontiers() {
-  std::vector<std::pair<PartState*, std::vector<DetStateId>>> in_use;
+// From where on the starts of a part's runs are inside the window, as far as rows have been read.
+Clock Engine::threshold_of(const PartState& part) const {
+  if (!binding_) return kClockMin;
+  if (binding_->window.kind == WindowKind::kEvents) {
+    return binding_->window.threshold(part.row_count);
+  }
+  if (!binding_->clock || state_.last_order.empty()) return kClockMin;
+  return binding_->window.threshold(state_.last_order[*binding_->clock]);
+}
+
+void Engine::trim_strategy() {
+  std::vector<StrategyRuns*> in_use;
   state_.parts.for_each([&](std::string_view, PartState& part) {
-    in_use.emplace_back(&part, frontiers_.states_of(part.frontier));
+    if (part.runs) in_use.push_back(part.runs.get());
+  });
+  strategy_->trim(in_use);
+}
+
+void Engine::shrink_frontiers() {
+  std::vector<std::pair<PartState*, FrontierTable::Key>> in_use;
+  state_.parts.for_each([&](std::string_view, PartState& part) {
+    in_use.emplace_back(&part, frontiers_.key_of(part.frontier));
   });
   frontiers_.clear();
-  for (auto& [part, states] : in_use) part->frontier = frontiers_.intern(std::move(states));
+  for (auto& [part, key] : in_use) part->frontier = frontiers_.intern(std::move(key));
   frontier_count_max_ = std::max(kFrontierCountMin, 2 * frontiers_.size());
 }
 
@@ -209,7 +239,9 @@ Position Engine::release() {
   Position oldest = state_.position;
   for (uint32_t i = 0; i < state_.graph->size(); ++i) {
     const GraphNode& node = state_.graph->at(i);
-    if (node.kind() == NodeKind::kStart) oldest = std::min(oldest, node.position());
+    if (node.kind() != NodeKind::kJoin && node.position() != kPivot) {
+      oldest = std::min(oldest, node.position());
+    }
   }
   return oldest;
 }
@@ -219,24 +251,26 @@ std::string Engine::snapshot(const std::string& plan_hash, const std::string& ex
     throw Error(ErrorKind::kUser, "this stream has stopped at an earlier error; start a new one");
   }
   compact();
-  return write_snapshot({*cea_, determinizer_, frontiers_, state_}, plan_hash, extra);
+  return write_snapshot({*cea_, determinizer_, frontiers_, strategy_.get(), state_}, plan_hash,
+                        extra);
 }
 
 std::string Engine::restore(std::string_view bytes, const std::string& plan_hash) {
   assert(state_.position == 0);
   EngineState state;
-  std::string extra = read_snapshot({*cea_, determinizer_, frontiers_, state}, bytes, plan_hash);
+  std::string extra =
+      read_snapshot({*cea_, determinizer_, frontiers_, strategy_.get(), state}, bytes, plan_hash);
   state_ = std::move(state);
   return extra;
 }
 
 EngineStats Engine::stats() const {
   return {.rows = static_cast<uint64_t>(state_.position),
-          .operations = evaluator_.operations(),
+          .operations = strategy_ ? strategy_->operations() : evaluator_.operations(),
           .graph_nodes = state_.graph->size(),
           .graph_bytes = state_.graph->bytes(),
           .parts = state_.parts.size(),
-          .part_bytes = state_.parts.bytes(),
+          .part_bytes = state_.parts.bytes(strategy_.get()),
           .det_states = determinizer_.state_count(),
           .frontiers = frontiers_.size(),
           .classes = classes_.num_classes()};

@@ -25,6 +25,7 @@
 #include "engine/evaluator.h"
 #include "engine/frontier.h"
 #include "engine/part_table.h"
+#include "engine/strategy.h"
 #include "engine/window.h"
 #include "matches/result_set.h"
 
@@ -33,8 +34,10 @@ namespace catena {
 enum class Consume : uint8_t { kNone, kPartition, kAny };
 
 struct EngineOptions {
+  Strategy strategy = Strategy::kAll;
   Consume consume = Consume::kNone;
   bool is_partitioned = false;
+  bool has_window = false;
   bool drops_late_rows = false;
   uint32_t state_count_max = 10'000;
   uint32_t class_count_max = 65'536;
@@ -118,9 +121,11 @@ class Engine {
              std::vector<Root>& roots);
   bool takes_part(ClassId cls) const;
   PartState* part_of_row(const Batch& batch, int64_t row);
-  void empty(PartState& part) const;
+  void empty(PartState& part);
   void compact();
+  void trim_strategy();
   void shrink_frontiers();
+  Clock threshold_of(const PartState& part) const;
 
   std::shared_ptr<const Cea> cea_;
   EngineOptions options_;
@@ -128,6 +133,7 @@ class Engine {
   Determinizer determinizer_;
   FrontierTable frontiers_;
   Evaluator evaluator_;
+  std::unique_ptr<StrategyEvaluator> strategy_;  // Null for ALL.
   std::optional<Binding> binding_;
   std::optional<Classifier> classifier_;
   std::optional<KeyEncoder> key_encoder_;

@@ -15,6 +15,8 @@
 
 #include "base/types.h"
 #include "engine/frontier.h"
+#include "engine/row.h"
+#include "engine/strategy.h"
 #include "engine/window.h"
 #include "matches/graph.h"
 #include "matches/result_set.h"
@@ -27,12 +29,7 @@ struct PartState {
   uint32_t epoch = 0;     // Of the engine when the part was last visited; see engine.h.
   int64_t row_count = 0;  // Rows of this part so far: the clock of `n EVENTS`.
   std::vector<Entry> lists;
-};
-
-struct Row {
-  Position position;
-  Clock clock;
-  Clock threshold;
+  std::unique_ptr<StrategyRuns> runs;  // In place of the lists, under a strategy but ALL.
 };
 
 class Evaluator {

@@ -55,23 +55,24 @@ FrontierTable::FrontierTable(Determinizer& determinizer) : determinizer_(determi
 void FrontierTable::clear() {
   frontiers_.clear();
   ids_.clear();
-  intern({});
+  intern({determinizer_.initial(), {}});
 }
 
-FrontierId FrontierTable::intern(std::vector<DetStateId> states) {
+FrontierId FrontierTable::intern(Key key) {
   const auto [place, is_new] =
-      ids_.try_emplace(std::move(states), static_cast<FrontierId>(frontiers_.size()));
+      ids_.try_emplace(std::move(key), static_cast<FrontierId>(frontiers_.size()));
   if (is_new) frontiers_.push_back({&place->first, {}, {}});
   return place->second;
 }
 
 FrontierId FrontierTable::prefix(FrontierId id, size_t count) {
-  const std::vector<DetStateId>& states = states_of(id);
+  const auto& [before, states] = key_of(id);
   if (count == states.size()) return id;
   if (frontiers_[id].prefixes.empty()) {
     std::vector<FrontierId> prefixes;
     for (size_t n = 0; n < states.size(); ++n) {
-      prefixes.push_back(intern({states.begin(), states.begin() + static_cast<ptrdiff_t>(n)}));
+      const auto end = states.begin() + static_cast<ptrdiff_t>(n);
+      prefixes.push_back(intern({before, {states.begin(), end}}));
     }
     frontiers_[id].prefixes = std::move(prefixes);
   }
@@ -79,15 +80,16 @@ FrontierId FrontierTable::prefix(FrontierId id, size_t count) {
 }
 
 const Step& FrontierTable::make_step(FrontierId id, ClassId cls) {
-  const std::vector<DetStateId>& states = states_of(id);
+  const auto& [before, states] = key_of(id);
   StepBuilder builder;
-  builder.take(kNewRun, determinizer_.edges(determinizer_.initial(), cls));
+  builder.take(kNewRun, determinizer_.edges(before, cls));
   for (uint32_t i = 0; i < states.size(); ++i) {
     builder.take(i, determinizer_.edges(states[i], cls));
   }
   auto step = std::make_unique<Step>();
   step->moves = builder.take_moves();
-  step->next = intern(builder.take_targets());  // May move frontiers_; `states` is a key and stays.
+  // May move frontiers_; the key is one of ids_ and stays.
+  step->next = intern({determinizer_.watch(before, cls), builder.take_targets()});
   step->is_identity = step->next == id && keeps_all(step->moves, states.size());
   auto& steps = frontiers_[id].steps;
   if (steps.size() <= cls) steps.resize(cls + 1);

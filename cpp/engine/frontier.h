@@ -12,6 +12,9 @@
 //   the same, class B:                 target {q1}: the old list;  no target: output B, final
 //   the same, any other class:         nothing changes: an identity step, skipped at scanning speed
 //
+// Beside the live states a frontier holds the one that runs start from, which moves only in
+// automata with observers (cea.h).
+//
 // Invariant: frontiers hold no state twice. Cost: a look-up is two array accesses once made.
 #pragma once
 
@@ -46,8 +49,16 @@ class FrontierTable {
 
   explicit FrontierTable(Determinizer& determinizer);
 
-  FrontierId intern(std::vector<DetStateId> states);
-  const std::vector<DetStateId>& states_of(FrontierId id) const { return *frontiers_[id].states; }
+  // Where runs start from, and the live states in order.
+  struct Key {
+    DetStateId before;
+    std::vector<DetStateId> states;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  FrontierId intern(Key key);
+  const Key& key_of(FrontierId id) const { return *frontiers_[id].key; }
+  const std::vector<DetStateId>& states_of(FrontierId id) const { return key_of(id).states; }
   uint32_t size() const { return static_cast<uint32_t>(frontiers_.size()); }
 
   const Step& step(FrontierId id, ClassId cls) {
@@ -64,7 +75,7 @@ class FrontierTable {
 
  private:
   struct Frontier {
-    const std::vector<DetStateId>* states;  // A key of ids_.
+    const Key* key;  // One of ids_.
     std::vector<std::unique_ptr<Step>> steps;
     std::vector<FrontierId> prefixes;
   };
@@ -72,7 +83,7 @@ class FrontierTable {
   const Step& make_step(FrontierId id, ClassId cls);
 
   Determinizer& determinizer_;
-  std::map<std::vector<DetStateId>, FrontierId> ids_;
+  std::map<Key, FrontierId> ids_;
   std::vector<Frontier> frontiers_;
 };
 

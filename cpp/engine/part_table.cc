@@ -20,7 +20,7 @@ uint32_t PartTable::find_or_add(std::string_view key) {
 
 void PartTable::drop_idle() {
   for (auto it = places_.begin(); it != places_.end();) {
-    if (states_[it->second].frontier != FrontierTable::kEmpty) {
+    if (states_[it->second].frontier != FrontierTable::kEmpty || states_[it->second].runs) {
       ++it;
       continue;
     }
@@ -31,9 +31,12 @@ void PartTable::drop_idle() {
   sweep_at_ = std::max(kSweepMin, 2 * places_.size());
 }
 
-size_t PartTable::bytes() const {
+size_t PartTable::bytes(const StrategyEvaluator* strategy) const {
   size_t total = states_.capacity() * sizeof(PartState) + free_.capacity() * sizeof(uint32_t);
-  for (const PartState& state : states_) total += state.lists.capacity() * sizeof(Entry);
+  for (const PartState& state : states_) {
+    total += state.lists.capacity() * sizeof(Entry);
+    if (state.runs) total += strategy->bytes(*state.runs);
+  }
   for (const auto& [key, place] : places_)
     total += sizeof(key) + key.capacity() + 2 * sizeof(void*);
   return total + places_.bucket_count() * sizeof(void*);

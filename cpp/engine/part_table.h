@@ -34,7 +34,8 @@ class PartTable {
   bool wants_sweep() const { return places_.size() >= sweep_at_; }
   void drop_idle();
 
-  size_t bytes() const;
+  // The strategy that the parts' runs belong to, if any, tells what those hold.
+  size_t bytes(const StrategyEvaluator* strategy) const;
 
  private:
   struct Hash {

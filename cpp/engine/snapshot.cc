@@ -7,6 +7,15 @@
 #include "engine/engine.h"
 
 namespace catena {
+
+NodeRef checked_ref(const Graph& graph, uint32_t bits) {
+  const NodeRef ref = NodeRef::from_bits(bits);
+  if (ref.index() >= graph.size() || graph.at(ref.index()).kind() != ref.kind()) {
+    throw Error(ErrorKind::kSnapshot, "the snapshot is damaged: a node points nowhere");
+  }
+  return ref;
+}
+
 namespace {
 
 constexpr std::string_view kMagic = "catena snapshot";
@@ -33,28 +42,22 @@ void write_graph(ByteWriter& out, const Graph& graph) {
   }
 }
 
-// A handle to a node that is already there, of the kind it claims.
-NodeRef checked(const Graph& graph, uint32_t bits) {
-  const NodeRef ref = NodeRef::from_bits(bits);
-  require(ref.index() < graph.size() && graph.at(ref.index()).kind() == ref.kind(),
-          "a node points nowhere");
-  return ref;
-}
-
 void check_node(const Graph& graph, const GraphNode& node, const Cea& cea, Position position) {
   const NodeKind kind = node.kind();
   if (kind != NodeKind::kStart) {
-    require(graph[checked(graph, node.first)].max_start == node.max_start,
+    require(graph[checked_ref(graph, node.first)].max_start == node.max_start,
             "a node is later than its child");
   }
   if (kind == NodeKind::kJoin) {
-    require(graph[checked(graph, node.second)].max_start == node.right_max_start() &&
+    require(graph[checked_ref(graph, node.second)].max_start == node.right_max_start() &&
                 node.max_start >= node.right_max_start(),
             "the sides of a join are out of order");
     return;
   }
   require(node.second >= kMarksTag && node.marks() < cea.marks_count(), "a node has unknown marks");
-  require(node.position() >= 0 && node.position() < position, "a position is out of range");
+  const bool is_pivot = kind == NodeKind::kStart && node.position() == kPivot;
+  require(is_pivot || (node.position() >= 0 && node.position() < position),
+          "a position is out of range");
 }
 
 void read_graph(ByteReader& in, Graph& graph, const Cea& cea, Position position) {
@@ -71,23 +74,27 @@ void read_graph(ByteReader& in, Graph& graph, const Cea& cea, Position position)
   }
 }
 
+void write_state_set(ByteWriter& out, std::span<const StateId> set) {
+  out.u64(set.size());
+  for (StateId member : set) out.u32(member);
+}
+
 void write_part(ByteWriter& out, const SnapshotContext& context, std::string_view key,
                 const PartState& part) {
   out.text(key);
   out.i64(part.row_count);
-  const auto& states = context.frontiers.states_of(part.frontier);
+  const auto& [before, states] = context.frontiers.key_of(part.frontier);
+  write_state_set(out, context.determinizer.states_of(before));
   out.u64(states.size());
-  for (DetStateId state : states) {
-    const auto set = context.determinizer.states_of(state);
-    out.u64(set.size());
-    for (StateId member : set) out.u32(member);
-  }
+  for (DetStateId state : states) write_state_set(out, context.determinizer.states_of(state));
   out.u64(part.lists.size());
   for (const Entry& entry : part.lists) {
     out.i64(entry.max_start);
     out.u32(entry.node.bits());
     out.u32(entry.length);
   }
+  out.u8(part.runs ? 1 : 0);
+  if (part.runs) context.strategy->write(*part.runs, out);
 }
 
 std::vector<StateId> read_state_set(ByteReader& in, const Cea& cea) {
@@ -103,6 +110,7 @@ std::vector<StateId> read_state_set(ByteReader& in, const Cea& cea) {
 }
 
 FrontierId read_frontier(ByteReader& in, const SnapshotContext& context) {
+  const DetStateId before = context.determinizer.intern(read_state_set(in, context.cea));
   std::vector<DetStateId> states(in.count(8));
   for (DetStateId& state : states) {
     state = context.determinizer.intern(read_state_set(in, context.cea));
@@ -110,7 +118,7 @@ FrontierId read_frontier(ByteReader& in, const SnapshotContext& context) {
   std::vector<DetStateId> sorted = states;
   std::ranges::sort(sorted);
   require(std::ranges::adjacent_find(sorted) == sorted.end(), "a state stands twice");
-  return context.frontiers.intern(std::move(states));
+  return context.frontiers.intern({before, std::move(states)});
 }
 
 void read_lists(ByteReader& in, const Graph& graph, PartState& part) {
@@ -121,7 +129,8 @@ void read_lists(ByteReader& in, const Graph& graph, PartState& part) {
     entry.length = in.u32();
     entry.node = NodeRef::from_bits(bits);
     if (Evaluator::is_unmerged(entry)) continue;
-    require(graph[checked(graph, bits)].max_start == entry.max_start, "a list and its node differ");
+    require(graph[checked_ref(graph, bits)].max_start == entry.max_start,
+            "a list and its node differ");
   }
 }
 
@@ -133,6 +142,10 @@ PartState read_part(ByteReader& in, const SnapshotContext& context) {
   read_lists(in, *context.state.graph, part);
   require(Evaluator::has_consistent_lists(part, context.frontiers.states_of(part.frontier).size()),
           "the lists of a part are out of order");
+  if (in.u8() != 0) {
+    require(context.strategy != nullptr, "a part has runs of a strategy");
+    part.runs = context.strategy->read(in, *context.state.graph);
+  }
   return part;
 }
 

@@ -13,6 +13,7 @@
 #include "automaton/cea.h"
 #include "automaton/determinizer.h"
 #include "engine/frontier.h"
+#include "engine/strategy.h"
 
 namespace catena {
 
@@ -22,11 +23,15 @@ struct SnapshotContext {
   const Cea& cea;
   Determinizer& determinizer;
   FrontierTable& frontiers;
+  StrategyEvaluator* strategy;  // Null for ALL.
   EngineState& state;
 };
 
 std::string write_snapshot(const SnapshotContext& context, const std::string& plan_hash,
                            const std::string& extra);
+
+// A handle that a reader has found, if it is one to a node of the kind it claims.
+NodeRef checked_ref(const Graph& graph, uint32_t bits);
 
 // Fills in the state, which must be new; gives `extra` back.
 std::string read_snapshot(const SnapshotContext& context, std::string_view bytes,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "matches/enumerator.h"
+
 namespace catena {
 
 BigCount& BigCount::operator+=(const BigCount& other) {
@@ -17,6 +19,22 @@ BigCount& BigCount::operator+=(const BigCount& other) {
   }
   if (carry != 0) limbs_.push_back(carry);
   return *this;
+}
+
+BigCount BigCount::operator*(const BigCount& other) const {
+  BigCount result;
+  result.limbs_.assign(limbs_.size() + other.limbs_.size(), 0);
+  for (size_t i = 0; i < limbs_.size(); ++i) {
+    unsigned __int128 carry = 0;
+    for (size_t j = 0; j < other.limbs_.size() || carry != 0; ++j) {
+      const uint64_t factor = j < other.limbs_.size() ? other.limbs_[j] : 0;
+      carry += static_cast<unsigned __int128>(limbs_[i]) * factor + result.limbs_[i + j];
+      result.limbs_[i + j] = static_cast<uint64_t>(carry);
+      carry >>= 64;
+    }
+  }
+  while (!result.limbs_.empty() && result.limbs_.back() == 0) result.limbs_.pop_back();
+  return result;
 }
 
 namespace {
@@ -111,6 +129,12 @@ bool sum_up(Sums& sums, const Graph& graph, NodeRef root, Clock threshold) {
 class MatchCounter {
  public:
   BigCount count(const Graph& graph, const Root& root) {
+    const BigCount back = count_below(graph, root, root.node);
+    return root.front == kNoNode ? back : back * count_below(graph, root, root.front);
+  }
+
+ private:
+  BigCount count_below(const Graph& graph, const Root& root, NodeRef node) {
     if (&graph != graph_ || root.threshold != threshold_) {
       if (&graph != graph_) small_.forget();
       graph_ = &graph;
@@ -118,17 +142,26 @@ class MatchCounter {
       small_.start_over(graph);
       big_ = BigSums();
     }
-    if (sum_up(small_, graph, root.node, threshold_)) return BigCount(*small_.find(root.node));
-    sum_up(big_, graph, root.node, threshold_);
-    return *big_.find(root.node);
+    if (sum_up(small_, graph, node, threshold_)) return BigCount(*small_.find(node));
+    sum_up(big_, graph, node, threshold_);
+    return *big_.find(node);
   }
 
- private:
   const Graph* graph_ = nullptr;
   Clock threshold_ = kClockMin;
   SmallSums small_;
   BigSums big_;
 };
+
+// The matches of one row's roots, by looking at each of them.
+uint64_t count_by_enumerating(ResultSegment row, std::optional<uint64_t> limit_per_row) {
+  ResultSet results;
+  results.segments.push_back(std::move(row));
+  Enumerator enumerator(results, limit_per_row);
+  uint64_t count = 0;
+  while (enumerator.next()) ++count;
+  return count;
+}
 
 }  // namespace
 
@@ -137,12 +170,17 @@ BigCount count_matches(const ResultSet& results, std::optional<uint64_t> limit_p
   BigCount total;
   RootCursor cursor(results);
   while (!cursor.at_end()) {
-    const Position end = cursor.root().end;
+    const Root first = cursor.root();
+    ResultSegment row{results.segments[cursor.segment()].graph, {}};
     BigCount of_row;
-    for (; !cursor.at_end() && cursor.root().end == end; cursor.advance()) {
-      if (limit_per_row && of_row > *limit_per_row) continue;
-      of_row += counter.count(cursor.graph(), cursor.root());
+    for (; !cursor.at_end() && cursor.root().end == first.end; cursor.advance()) {
+      if (first.may_repeat) {
+        row.roots.push_back(cursor.root());
+      } else if (!limit_per_row || !(of_row > *limit_per_row)) {
+        of_row += counter.count(cursor.graph(), cursor.root());
+      }
     }
+    if (first.may_repeat) of_row = BigCount(count_by_enumerating(std::move(row), limit_per_row));
     total += limit_per_row && of_row > *limit_per_row ? BigCount(*limit_per_row) : of_row;
   }
   return total;

@@ -5,6 +5,9 @@
 // instead of once per match: counting 2^200 matches over 200 rows takes a few hundred additions.
 // Between roots with the same window threshold (always, without a window) the sums are kept.
 //
+// A root with a front counts the outputs of its node times those of the front. Rows whose roots may
+// repeat each other have to be enumerated.
+//
 // Sums are 64-bit; a root whose sum overflows is counted again with numbers of any length.
 #pragma once
 
@@ -26,6 +29,7 @@ class BigCount {
     if (value != 0) limbs_.push_back(value);
   }
   BigCount& operator+=(const BigCount& other);
+  BigCount operator*(const BigCount& other) const;
   bool operator>(uint64_t value) const {
     return limbs_.size() > 1 || (limbs_.size() == 1 && limbs_[0] > value);
   }

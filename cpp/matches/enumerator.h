@@ -10,9 +10,18 @@
 // dead; left sides nest at most three deep (union_list.h), so there is an output node or a start
 // every few steps; and each output node adds to the match that is reported next. `steps` counts the
 // nodes visited, and a test holds the bound.
+//
+// A root may have a front (result_set.h): then the outputs of its node end in a pivot, and the walk
+// goes on in the front, whose nodes come first position first; the first of them is the start.
+//
+// Where the roots of a row may repeat each other, the matches reported for the row are remembered,
+// and a repetition is passed over.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/types.h"
@@ -37,10 +46,15 @@ class Enumerator {
   bool next();
 
   Position start() const { return start_; }
-  Position end() const { return end_; }
+  Position end() const { return root_.end; }
 
-  // The marked positions of the current match, last one first.
-  const std::vector<MarkedPosition>& path() const { return path_; }
+  // Calls visit(MarkedPosition) for the marked positions of the current match, first one first.
+  template <typename Visit>
+  void for_each_mark(Visit visit) const {
+    for (size_t i = front_begin_; i < path_.size(); ++i) visit(path_[i]);
+    for (size_t i = std::min(front_begin_, path_.size()); i-- > 0;) visit(path_[i]);
+  }
+  size_t mark_count() const { return path_.size(); }
 
   // Nodes visited so far.
   uint64_t steps() const { return steps_; }
@@ -49,20 +63,25 @@ class Enumerator {
   struct Branch {
     NodeRef node;
     uint32_t path_length;
+    size_t front_begin;  // Where the front begins in the path; kNoFront before that.
+    Position start;
   };
+  static constexpr size_t kNoFront = std::numeric_limits<size_t>::max();
 
   bool take_root();
   void descend(Branch branch);
+  bool is_repetition();
 
   RootCursor cursor_;
   std::optional<uint64_t> limit_;
   const Graph* graph_ = nullptr;
-  Clock threshold_ = kClockMin;
+  Root root_{-1, kClockMin, kNoNode};
   Position start_ = -1;
-  Position end_ = -1;
   uint64_t reported_for_end_ = 0;
   std::vector<Branch> pending_;
-  std::vector<MarkedPosition> path_;
+  std::vector<MarkedPosition> path_;  // Back part, last position first; then the front in order.
+  size_t front_begin_ = kNoFront;
+  std::set<std::vector<int64_t>> reported_;  // Of the current end, where roots may repeat.
   uint64_t steps_ = 0;
 };
 

@@ -6,12 +6,12 @@ namespace {
 // A match longer than the room left above this would overflow the 32-bit offsets of a list column.
 constexpr size_t kPositionCountMax = size_t{1} << 28;
 
-void write_path(const std::vector<MarkedPosition>& path, const Cea& cea, MatchColumns& columns) {
-  for (size_t i = path.size(); i-- > 0;) {
-    for (VariableId variable : cea.variables_of(path[i].marks)) {
-      columns.variables[variable].positions.push_back(path[i].position);
+void write_marks(const Enumerator& enumerator, const Cea& cea, MatchColumns& columns) {
+  enumerator.for_each_mark([&](const MarkedPosition& mark) {
+    for (VariableId variable : cea.variables_of(mark.marks)) {
+      columns.variables[variable].positions.push_back(mark.position);
     }
-  }
+  });
 }
 
 }  // namespace
@@ -24,8 +24,8 @@ MatchColumns read_matches(Enumerator& enumerator, const Cea& cea, uint64_t match
          enumerator.next()) {
     columns.starts.push_back(enumerator.start());
     columns.ends.push_back(enumerator.end());
-    write_path(enumerator.path(), cea, columns);
-    marked += enumerator.path().size();
+    write_marks(enumerator, cea, columns);
+    marked += enumerator.mark_count();
     for (PositionLists& lists : columns.variables) {
       lists.offsets.push_back(static_cast<int32_t>(lists.positions.size()));
     }

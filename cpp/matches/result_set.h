@@ -14,10 +14,17 @@
 
 namespace catena {
 
+inline const NodeRef kNoNode = NodeRef::from_bits(0xffffffffu);
+
 struct Root {
   Position end;
   Clock threshold;  // Starts before this are outside the window.
   NodeRef node;
+  // Where outputs of `node` that end in a pivot (kPivot) go on: their first part, linked from the
+  // first position to the last (engine/selection.h).
+  NodeRef front = kNoNode;
+  // The matches of this row's roots may repeat each other; whoever reads them drops repetitions.
+  bool may_repeat = false;
 };
 
 struct ResultSegment {

@@ -29,10 +29,11 @@ class Cea:
         state_count: int,
         initial: Sequence[int],
         final: Sequence[int],
-        transitions: Iterable[tuple[int, int | None, int, int]],
+        transitions: Iterable[tuple[int, int | None, int, int, bool]],
         marks: Sequence[Sequence[int]],
         variable_count: int,
         guard_count: int,
+        observers: Sequence[int],
     ) -> None: ...
 
 class WindowKind(Enum):
@@ -45,6 +46,12 @@ class Consume(Enum):
     NONE = ...
     PARTITION = ...
     ANY = ...
+
+class Strategy(Enum):
+    ALL = ...
+    NEXT = ...
+    LAST = ...
+    MAX = ...
 
 class Window:
     def __init__(self, kind: WindowKind, bound: int = 0, float_bound: float = 0.0) -> None: ...
@@ -78,8 +85,10 @@ class Engine:
         self,
         cea: Cea,
         *,
+        strategy: Strategy,
         consume: Consume,
         is_partitioned: bool,
+        has_window: bool,
         drops_late_rows: bool,
         state_count_max: int,
         class_count_max: int,

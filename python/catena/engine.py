@@ -80,8 +80,10 @@ class Engine:
         self._plan = plan
         self._core = _core.Engine(
             plan.cea,
+            strategy=_core.Strategy.ALL,
             consume=getattr(_core.Consume, plan.query.consume.value),
             is_partitioned=bool(plan.keys),
+            has_window=plan.query.window is not None,
             drops_late_rows=on_late == "drop",
             state_count_max=limits.state_count_max,
             class_count_max=limits.class_count_max,

@@ -59,10 +59,9 @@ class LetterMachine {
 
   NaiveMatch current(const Enumerator& enumerator) const {
     NaiveMatch match{enumerator.start(), enumerator.end(), {}};
-    const auto& path = enumerator.path();
-    for (size_t i = path.size(); i-- > 0;) {
-      match.marks.emplace_back(path[i].position, cea_->variables_of(path[i].marks));
-    }
+    enumerator.for_each_mark([&](const MarkedPosition& mark) {
+      match.marks.emplace_back(mark.position, cea_->variables_of(mark.marks));
+    });
     return match;
   }
 

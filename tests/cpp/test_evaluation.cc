@@ -120,7 +120,7 @@ double worst_delay(const LetterMachine& machine, uint64_t match_count_max) {
   uint64_t before = 0;
   for (uint64_t i = 0; i < match_count_max && enumerator.next(); ++i) {
     const auto steps = static_cast<double>(enumerator.steps() - before);
-    worst = std::max(worst, steps / static_cast<double>(enumerator.path().size() + 1));
+    worst = std::max(worst, steps / static_cast<double>(enumerator.mark_count() + 1));
     before = enumerator.steps();
   }
   return worst;

@@ -116,12 +116,19 @@ class Plan:
             initial=[0],
             final=[1],
             transitions=[
-                (t.source, guard_ids[t.guard] if t.guard else None, mark_ids[t.marks], t.target)
+                (
+                    t.source,
+                    guard_ids[t.guard] if t.guard else None,
+                    mark_ids[t.marks],
+                    t.target,
+                    bool(t.marks),
+                )
                 for t in self.automaton.transitions
             ],
             marks=[sorted(variable_ids[name] for name in names) for names in marks],
             variable_count=len(self.variables),
             guard_count=len(self.guards),
+            observers=[],
         )
 
     def to_text(self) -> str:

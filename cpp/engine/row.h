@@ -1,0 +1,14 @@
+// A row as an evaluator sees it: where it stands, and the window that ends there.
+#pragma once
+
+#include "base/types.h"
+
+namespace catena {
+
+struct Row {
+  Position position;
+  Clock clock;      // What the window measures this row by.
+  Clock threshold;  // Starts whose clock is smaller are outside the window.
+};
+
+}  // namespace catena

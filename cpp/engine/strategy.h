@@ -1,0 +1,68 @@
+// What the engine asks of an evaluator of a selection strategy that is more than "every match".
+//
+// The engine knows parts, windows, consumption, compaction and snapshots; a strategy knows what is
+// open in one part (`StrategyRuns`, opaque to the engine) and how a row takes it further. Graph
+// nodes that open runs use are reported for compaction and moved afterwards, as in evaluator.h.
+//
+// Invariant: what ends at a row is appended as roots when that row is read; a root stands only for
+// matches that lie inside the window and that the strategy selects.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/types.h"
+#include "engine/row.h"
+#include "matches/graph.h"
+#include "matches/result_set.h"
+
+namespace catena {
+
+enum class Strategy : uint8_t { kAll, kNext, kLast, kMax };
+
+class StrategyRuns {
+ public:
+  virtual ~StrategyRuns() = default;
+};
+
+class StrategyEvaluator {
+ public:
+  virtual ~StrategyEvaluator() = default;
+
+  // The runs of a part of which no row has been read.
+  virtual std::unique_ptr<StrategyRuns> make_runs() const = 0;
+
+  // Takes a part over a row; appends the roots of what ends there.
+  virtual void advance(StrategyRuns& runs, ClassId cls, const Row& row, Graph& graph,
+                       std::vector<Root>& roots) = 0;
+
+  // Forgets the runs that have started; what observers have seen stays (CONSUME BY).
+  virtual void consume(StrategyRuns& runs) const = 0;
+
+  // Drops what lies outside the window.
+  virtual void expire(StrategyRuns& runs, Clock threshold) = 0;
+
+  // True if the runs hold nothing that new ones would not.
+  virtual bool is_idle(const StrategyRuns& runs) const = 0;
+
+  // For compaction: marks the nodes in use, and points to their copies afterwards.
+  virtual void mark_nodes(const StrategyRuns& runs, Compaction& compaction) const = 0;
+  virtual void move_nodes(StrategyRuns& runs, const Compaction& compaction) const = 0;
+
+  // For snapshots. `read` takes nothing on trust: it throws Error of kind kSnapshot, or gives runs
+  // that keep all invariants.
+  virtual void write(const StrategyRuns& runs, ByteWriter& out) const = 0;
+  virtual std::unique_ptr<StrategyRuns> read(ByteReader& in, const Graph& graph) = 0;
+
+  // Bytes held by a part's runs, and, for tests of bounds, steps taken so far.
+  virtual size_t bytes(const StrategyRuns& runs) const = 0;
+  virtual uint64_t operations() const = 0;
+
+  // Whether the cache of steps has grown so large that `trim`, given all runs there are, pays.
+  virtual bool wants_trim() const = 0;
+  virtual void trim(std::span<StrategyRuns* const> runs) = 0;
+};
+
+}  // namespace catena
