@@ -32,11 +32,12 @@ DetStateId Determinizer::intern(std::vector<StateId> states) {
 DetStateId Determinizer::watch(DetStateId before, ClassId cls) {
   std::vector<StateId> next;
   for (StateId source : states_of(before)) {
+    const size_t count_before = next.size();
     for (const Transition& t : cea_.from(source)) {
       if (cea_.is_observer(t.target) && is_open(t, cls)) next.push_back(t.target);
     }
+    if (next.size() == count_before) next.push_back(source);
   }
-  if (next.empty()) return before;
   std::ranges::sort(next);
   next.erase(std::ranges::unique(next).begin(), next.end());
   return intern(std::move(next));

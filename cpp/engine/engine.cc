@@ -243,6 +243,9 @@ Position Engine::release() {
       oldest = std::min(oldest, node.position());
     }
   }
+  state_.parts.for_each([&](std::string_view, PartState& part) {
+    if (part.runs) oldest = std::min(oldest, strategy_->oldest_row(*part.runs));
+  });
   return oldest;
 }
 

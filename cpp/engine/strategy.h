@@ -8,6 +8,7 @@
 // matches that lie inside the window and that the strategy selects.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -39,10 +40,15 @@ class StrategyEvaluator {
                        std::vector<Root>& roots) = 0;
 
   // Forgets the runs that have started; what observers have seen stays (CONSUME BY).
-  virtual void consume(StrategyRuns& runs) const = 0;
+  virtual void consume(StrategyRuns& runs) = 0;
 
   // Drops what lies outside the window.
   virtual void expire(StrategyRuns& runs, Clock threshold) = 0;
+
+  // The oldest row that is not in the graph yet, but may still be shown by a match.
+  virtual Position oldest_row(const StrategyRuns&) const {
+    return std::numeric_limits<Position>::max();
+  }
 
   // True if the runs hold nothing that new ones would not.
   virtual bool is_idle(const StrategyRuns& runs) const = 0;

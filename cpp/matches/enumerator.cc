@@ -58,7 +58,7 @@ void Enumerator::descend(Branch branch) {
           start_ = node.position();
           return;
         }
-        if (is_in_front) return;
+        if (is_in_front || root_.front == kNoNode) return;
         front_begin_ = path_.size();
         ref = root_.front;
         break;

@@ -23,9 +23,17 @@ from catena.errors import (
     CatenaLimitError,
     CatenaSnapshotError,
 )
+from catena.query import ast
 from catena.rowstore import RowStore
 
 OnLate: TypeAlias = Literal["error", "drop"]
+
+_STRATEGIES: Final = {
+    ast.Strategy.NEXT: _core.Strategy.NEXT,
+    ast.Strategy.LAST: _core.Strategy.LAST,
+    ast.Strategy.MAX: _core.Strategy.MAX,
+}
+"""Those that the core evaluates in a way of their own."""
 
 TRIM_ROWS_MIN: Final = 65_536
 """Rows kept before it is worth asking which of them are still needed."""
@@ -80,7 +88,7 @@ class Engine:
         self._plan = plan
         self._core = _core.Engine(
             plan.cea,
-            strategy=_core.Strategy.ALL,
+            strategy=_STRATEGIES.get(plan.query.strategy, _core.Strategy.ALL),
             consume=getattr(_core.Consume, plan.query.consume.value),
             is_partitioned=bool(plan.keys),
             has_window=plan.query.window is not None,

@@ -49,6 +49,12 @@ class Transition:
     guard: Guard
     marks: Marks
     target: int
+    hides: bool = False
+    """The row counts as marked though no mark is shown: strategies compare marked rows."""
+
+    @property
+    def is_marked(self) -> bool:
+        return bool(self.marks) or self.hides
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,18 @@ def project(automaton: Automaton, variables: Iterable[str]) -> Automaton:
     """The automaton with only the marks of some variables kept."""
     kept = frozenset(variables)
     return _with_transitions(automaton, (_marked(t, t.marks & kept) for t in automaton.transitions))
+
+
+def show(automaton: Automaton, variables: Iterable[str]) -> Automaton:
+    """As `project`, but rows whose marks are all left out still count as marked."""
+    kept = frozenset(variables)
+    shown = (
+        Transition(
+            t.source, t.guard, t.marks & kept, t.target, bool(t.marks - kept) and not t.marks & kept
+        )
+        for t in automaton.transitions
+    )
+    return _with_transitions(automaton, shown)
 
 
 def _marked(transition: Transition, marks: Marks) -> Transition:

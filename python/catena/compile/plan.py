@@ -15,7 +15,15 @@ from functools import cached_property
 from typing import Final
 
 from catena import _core
-from catena.compile.automaton import Automaton, ColumnNames, Guard, build, dead_part, project
+from catena.compile.automaton import (
+    Automaton,
+    ColumnNames,
+    Guard,
+    build,
+    dead_part,
+    project,
+    show,
+)
 from catena.compile.outputs import Output, output_columns, outputs_of
 from catena.errors import error_at
 from catena.query import ast
@@ -25,6 +33,9 @@ from catena.query.normalize import normalize, subexpressions
 from catena.query.parse import parse
 
 PLAN_VERSION: Final = 1
+
+COMPARING: Final = frozenset({ast.Strategy.NEXT, ast.Strategy.LAST, ast.Strategy.MAX})
+"""The strategies that compare matches with each other, by the rows that they mark."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +132,7 @@ class Plan:
                     guard_ids[t.guard] if t.guard else None,
                     mark_ids[t.marks],
                     t.target,
-                    bool(t.marks),
+                    t.is_marked,
                 )
                 for t in self.automaton.transitions
             ],
@@ -154,7 +165,8 @@ class Plan:
     def transition_lines(self) -> list[str]:
         """One line per transition: `0 -> 2  [type = 'T'] {x}`."""
         return [
-            f"{t.source} -> {t.target}  [{guard_text(t.guard)}] {{{', '.join(sorted(t.marks))}}}"
+            f"{t.source} -> {t.target}  [{guard_text(t.guard)}] "
+            f"{{{', '.join(sorted(t.marks)) or ('marked' if t.hides else '')}}}"
             for t in sorted(
                 self.automaton.transitions,
                 key=lambda t: (t.source, t.target, guard_text(t.guard), sorted(t.marks)),
@@ -195,12 +207,13 @@ def compile_query(text: str, settings: Settings) -> Plan:
         raise _never_matches(query, normal_form, names, text)
     outputs = outputs_of(query, whole, text)
     variables = tuple(dict.fromkeys(v for output in outputs for v in output.variables))
+    compares = query.strategy in COMPARING
     return Plan(
         text=text,
         settings=settings,
         query=query,
         normal_form=normal_form,
-        automaton=project(whole, variables),
+        automaton=(show if compares else project)(whole, variables),
         variables=variables,
         outputs=outputs,
     )
@@ -215,7 +228,7 @@ def _check_clauses(query: ast.Query, settings: Settings, text: str) -> None:
             "a window of time needs a time column",
             hint="pass time='...' with the column's name, or write WITHIN n EVENTS",
         )
-    if query.strategy not in (ast.Strategy.ALL, ast.Strategy.ANY):
+    if query.strategy in (ast.Strategy.MAX, ast.Strategy.STRICT):
         raise error_at(
             text, query.span, f"the strategy {query.strategy.value} is not supported yet"
         )
