@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from catena.compile.outputs import AttributeOutput, MeasureOutput, Output
 from catena.compile.plan import Plan
 from catena.query import ast
@@ -44,11 +46,29 @@ def _class(plan: Plan) -> str:
 
 
 def _strategy(plan: Plan) -> str:
-    if plan.query.strategy is ast.Strategy.ANY:
-        return "ANY: one match for each row that ends some"
-    if plan.query.limit is not None:
-        return f"ALL: every match, at most {plan.query.limit} for each row that ends some"
-    return "ALL: every match"
+    strategy, limit = plan.query.strategy, plan.query.limit
+    first, *how = _STRATEGIES[strategy]
+    if limit is not None and strategy is not ast.Strategy.ANY:
+        first += f", at most {limit} for each row that ends some"
+    if strategy in _ORDERED and plan.query.window is not None:
+        how.append("window: its rows in a front and a back, each row read twice: amortised")
+    return "\n".join([f"{strategy.value}: {first}", *how])
+
+
+_ORDERED: Final = (ast.Strategy.NEXT, ast.Strategy.LAST)
+_PREORDERS: Final = (
+    "by a preorder of the automaton's states, which need not be determinized",
+    "per row: at most linear in the automaton; one set of rows is selected per ending row",
+)
+_STRATEGIES: Final = {
+    ast.Strategy.ALL: ("every match",),
+    ast.Strategy.ANY: ("one match for each row that ends some",),
+    ast.Strategy.STRICT: ("the matches whose marked rows have no gap", "by the automaton itself"),
+    ast.Strategy.NEXT: ("the match whose marked rows come first, of each end", *_PREORDERS),
+    ast.Strategy.LAST: ("the match whose marked rows come last, of each end", *_PREORDERS),
+    ast.Strategy.MAX: ("the matches whose marked rows are not part of another's, of each end",),
+}
+"""What a strategy leaves, then how it is evaluated and what that costs."""
 
 
 def _window(plan: Plan) -> str:
