@@ -1,0 +1,231 @@
+"""Measures workloads and compares their answers; ends with 1 if an answer is wrong.
+
+    python bench/run.py                                all workloads, all strategies, a million rows
+    python bench/run.py Q1 cel.Q5.* --strategy ALL     some of them
+    python bench/run.py --rows small                   20,000 rows: for the answers, not the times
+    python bench/run.py --json FILE                    also every figure, as JSON
+    python bench/run.py --markdown                     the table of bench/README.md
+
+See bench/README.md for what the columns mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import multiprocessing
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.context import BaseContext
+from pathlib import Path
+
+import numpy as np
+
+import catena
+from measure import Measurement, attempt
+from workloads import FOLDER, STRATEGIES, Answer, Workload, WorkloadError, choose, load
+
+COLUMNS = (
+    ("count", 24),
+    ("update Mrows/s", 14),
+    ("x scan", 7),
+    ("count() s", 9),
+    ("graph B/row", 11),
+    ("peak +MB", 8),
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A workload under a strategy, with the answer it must give."""
+
+    workload: Workload
+    strategy: str
+    size: str
+    expected: Answer
+
+    @property
+    def name(self) -> str:
+        return f"{self.workload.name} {self.strategy}"
+
+    @property
+    def command(self) -> str:
+        rows = "" if self.size == "full" else f" --rows {self.size}"
+        return f"python bench/run.py {self.workload.name} --strategy {self.strategy}{rows}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An entry with its figures, or with what went wrong."""
+
+    entry: Entry
+    figures: Measurement | None
+    problem: str
+
+
+def entries_of(workloads: list[Workload], strategies: list[str], size: str) -> list[Entry]:
+    """What is to be measured, in the order of the files."""
+    return [
+        Entry(workload, strategy, size, workload.answers[size, strategy])
+        for workload in workloads
+        for strategy in strategies
+        if (size, strategy) in workload.answers
+    ]
+
+
+def fresh_processes() -> BaseContext:
+    """Processes that have imported all that is needed and done nothing else."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    folders = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
+    context.set_forkserver_preload(["measure"])
+    return context
+
+
+def outcomes(entries: list[Entry]) -> Iterator[Outcome]:
+    """Measures one entry after the other, each in a new process."""
+    context = fresh_processes()
+    for number, entry in enumerate(entries, 1):
+        with (
+            progress(f"[{number}/{len(entries)}] {entry.name}"),
+            ProcessPoolExecutor(1, mp_context=context) as pool,
+        ):
+            future = pool.submit(attempt, entry.workload, entry.strategy, entry.size)
+            outcome = outcome_of(entry, future)
+        yield outcome
+
+
+def outcome_of(entry: Entry, future: Future[Measurement | str]) -> Outcome:
+    """Waits for the figures and compares the answer."""
+    try:
+        figures = future.result()
+    except BrokenProcessPool as error:
+        return Outcome(entry, None, str(error))
+    if isinstance(figures, str):
+        return Outcome(entry, None, figures)
+    return Outcome(entry, figures, difference(entry.expected, figures.found))
+
+
+def difference(expected: Answer, found: Answer) -> str:
+    """What is wrong with an answer, in words; empty when nothing is."""
+    if found.count != expected.count:
+        return f"{found.count} matches, but there are {expected.count}"
+    if found.distances != expected.distances:
+        return f"marked rows lie {found.distances} before the ends, not {expected.distances}"
+    return ""
+
+
+@contextmanager
+def progress(text: str) -> Iterator[None]:
+    """A line on a terminal while something runs."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    print(f"\r{text} ", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+# ---------------------------------------------------------------------------------------------
+# Output
+
+
+def cells(figures: Measurement) -> list[str]:
+    """The figures in the order of COLUMNS."""
+    return [
+        str(figures.found.count),
+        f"{figures.rows_per_second / 1e6:.1f}",
+        f"{figures.scan_ratio:.0f}",
+        f"{figures.count_seconds:.2f}",
+        f"{figures.graph_bytes_per_row:.0f}",
+        f"{figures.update_bytes / 1e6:.1f}",
+    ]
+
+
+def head(markdown: bool, width: int) -> str:
+    names = [name for name, _ in COLUMNS]
+    if markdown:
+        return f"| command | {' | '.join(names)} |\n| --- |{' ---: |' * len(names)}"
+    return " ".join(["".ljust(width), *(name.rjust(size) for name, size in COLUMNS)])
+
+
+def line(outcome: Outcome, markdown: bool, width: int) -> str:
+    """A row of the table."""
+    entry, figures = outcome.entry, outcome.figures
+    if figures is None or outcome.problem:
+        return f"{entry.name}: WRONG: {outcome.problem}\n    {entry.command}"
+    if markdown:
+        return f"| `{entry.command}` | {' | '.join(cells(figures))} |"
+    sized = zip(cells(figures), COLUMNS, strict=True)
+    return " ".join([entry.name.ljust(width), *(cell.rjust(size) for cell, (_, size) in sized)])
+
+
+def as_json(outcome: Outcome) -> dict[str, object]:
+    figures = outcome.figures and dataclasses.asdict(outcome.figures)
+    return {
+        "workload": outcome.entry.workload.name,
+        "strategy": outcome.entry.strategy,
+        "size": outcome.entry.size,
+        "problem": outcome.problem or None,
+        "figures": figures,
+    }
+
+
+def machine() -> dict[str, str]:
+    """Where it ran."""
+    return {
+        "catena": catena.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "machine": f"{platform.system()} {platform.machine()}, {multiprocessing.cpu_count()} cores",
+    }
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measures workloads and compares their answers.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="as Q1, uniform, cel.Q5.*")
+    parser.add_argument("--rows", choices=("small", "full"), default="full")
+    parser.add_argument("--strategy", choices=STRATEGIES, action="append", help="may be repeated")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there")
+    parser.add_argument("--markdown", action="store_true", help="print the README's table")
+    parser.add_argument("--workloads", type=Path, default=FOLDER, help="another folder of files")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = arguments()
+    try:
+        workloads = choose(load(options.workloads), options.names)
+    except WorkloadError as error:
+        print(error, file=sys.stderr)
+        return 2
+    entries = entries_of(workloads, options.strategy or list(STRATEGIES), options.rows)
+    width = max((len(entry.name) for entry in entries), default=0)
+    print(", ".join(f"{name} {value}" for name, value in machine().items()), end="\n\n")
+    print(head(options.markdown, width))
+    done = []
+    for outcome in outcomes(entries):
+        done.append(outcome)
+        print(line(outcome, options.markdown, width), flush=True)
+    if options.json:
+        content = {"machine": machine(), "results": [as_json(outcome) for outcome in done]}
+        options.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    wrong = sum(1 for outcome in done if outcome.problem)
+    if wrong:
+        print(f"{wrong} of {len(done)} answers are wrong", file=sys.stderr)
+    return 1 if wrong or not done else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
