@@ -154,13 +154,21 @@ class MatchCounter {
 };
 
 // The matches of one row's roots, by looking at each of them.
-uint64_t count_by_enumerating(ResultSegment row, std::optional<uint64_t> limit_per_row) {
+BigCount count_by_enumerating(const ResultSegment& row, std::optional<uint64_t> limit) {
   ResultSet results;
-  results.segments.push_back(std::move(row));
-  Enumerator enumerator(results, limit_per_row);
+  results.segments.push_back(row);
+  Enumerator enumerator(results, limit);
   uint64_t count = 0;
   while (enumerator.next()) ++count;
-  return count;
+  return BigCount(count);
+}
+
+BigCount count_row(MatchCounter& counter, const ResultSegment& row, std::optional<uint64_t> limit) {
+  if (row.roots.front().may_repeat) return count_by_enumerating(row, limit);
+  if (limit && row.roots.size() >= *limit) return BigCount(*limit);  // No root is without a match.
+  BigCount total;
+  for (const Root& root : row.roots) total += counter.count(*row.graph, root);
+  return limit && total > *limit ? BigCount(*limit) : total;
 }
 
 }  // namespace
@@ -168,20 +176,16 @@ uint64_t count_by_enumerating(ResultSegment row, std::optional<uint64_t> limit_p
 BigCount count_matches(const ResultSet& results, std::optional<uint64_t> limit_per_row) {
   MatchCounter counter;
   BigCount total;
+  ResultSegment row;
   RootCursor cursor(results);
   while (!cursor.at_end()) {
-    const Root first = cursor.root();
-    ResultSegment row{results.segments[cursor.segment()].graph, {}};
-    BigCount of_row;
-    for (; !cursor.at_end() && cursor.root().end == first.end; cursor.advance()) {
-      if (first.may_repeat) {
-        row.roots.push_back(cursor.root());
-      } else if (!limit_per_row || !(of_row > *limit_per_row)) {
-        of_row += counter.count(cursor.graph(), cursor.root());
-      }
+    row.graph = results.segments[cursor.segment()].graph;
+    row.roots.clear();
+    const Position end = cursor.root().end;
+    for (; !cursor.at_end() && cursor.root().end == end; cursor.advance()) {
+      row.roots.push_back(cursor.root());
     }
-    if (first.may_repeat) of_row = BigCount(count_by_enumerating(std::move(row), limit_per_row));
-    total += limit_per_row && of_row > *limit_per_row ? BigCount(*limit_per_row) : of_row;
+    total += count_row(counter, row, limit_per_row);
   }
   return total;
 }
