@@ -1,0 +1,112 @@
+// The evaluator of MAX: reports the matches that mark as much as possible.
+//
+// Of the complex events with the same end whose start is inside the window, those are reported
+// whose marked positions are no proper subset of another one's. A part holds *bundles*: lists of
+// open matches that stand alike among their rivals (max_standing.h), each with the clocks of those
+// rivals that started earlier; and the *outlook*, how a match that starts next would stand.
+//
+//   A ; B+ ; C on A B B: one match per A, all in three bundles, whatever the number of As:
+//     {1}, nothing better yet (the As after the last B), {1} with {2} better, {2}
+//   A+ ; B within a window: a bundle for each A inside it, hidden until the A before has left.
+//
+// A row first drops what has left the window: bundles, and ranks, which may uncover a match. Then
+// each bundle follows its standing's step, bundles that come to stand alike are united
+// (max_plan.h), and edges into final states that nothing hides give roots. The lists are those of
+// evaluator.h and so are their bounds.
+//
+// Invariants: bundles are in order of falling latest start; every open match (start, shown marks)
+// is in one bundle only, so no result repeats; all starts of a bundle are later than its clocks.
+//
+// Cost per row: the moves of the bundles' steps, looked up. Without rivals of earlier start the
+// bundles are as many as there are standings, whatever the stream; with them, as many as there are
+// distinct (standing, clocks): linear in the live valuations. (Paper 003, section 7.3, appendices
+// C.3.4 and D.3; windows, starts and hidden marks are not in the paper.)
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "automaton/cea.h"
+#include "columns/class_trie.h"
+#include "engine/max_plan.h"
+#include "engine/max_steps.h"
+#include "engine/strategy.h"
+#include "matches/union_list.h"
+
+namespace catena {
+
+struct Bundle {
+  Clock max_start;
+  StandingId standing;
+  uint32_t length;  // Of its list.
+  NodeRef merged;   // The list as one node; kNotMerged until somebody needs that.
+};
+inline const NodeRef kNotMerged = NodeRef::from_bits(0xffffffffu);
+
+// The lists and clocks of the bundles lie one after the other in two flat vectors.
+struct Bundles {
+  std::vector<Bundle> all;
+  std::vector<Clock> clocks;   // Of each bundle: strictly falling, one for each rank from 1 up.
+  std::vector<Entry> entries;  // Of each bundle: a union-list.
+
+  void clear();
+};
+
+class MaxRuns : public StrategyRuns {
+ public:
+  StandingId outlook = kNoStanding;
+  std::vector<Clock> outlook_clocks;
+  Clock threshold = kClockMin;  // Of the window, as far as known.
+  Bundles bundles;
+};
+
+class MaxSelection : public StrategyEvaluator {
+ public:
+  // The references must outlive this object.
+  MaxSelection(const Cea& cea, ClassTrie& classes, bool has_window, uint32_t state_count_max);
+
+  std::unique_ptr<StrategyRuns> make_runs() const override;
+  void advance(StrategyRuns& runs, ClassId cls, const Row& row, Graph& graph,
+               std::vector<Root>& roots) override;
+  void consume(StrategyRuns& runs) const override;
+  void expire(StrategyRuns& runs, Clock threshold) override;
+  bool is_idle(const StrategyRuns& runs) const override;
+  void mark_nodes(const StrategyRuns& runs, Compaction& compaction) const override;
+  void move_nodes(StrategyRuns& runs, const Compaction& compaction) const override;
+  void write(const StrategyRuns& runs, ByteWriter& out) const override;
+  std::unique_ptr<StrategyRuns> read(ByteReader& in, const Graph& graph) override;
+  size_t bytes(const StrategyRuns& runs) const override;
+  uint64_t operations() const override { return operations_; }
+  bool wants_trim() const override;
+  void trim(std::span<StrategyRuns* const> runs) override;
+
+  // For tests: the standings made so far.
+  const StandingTable& standings() const { return table_; }
+
+ private:
+  void plan_trim();
+  void drop_expired(MaxRuns& runs, Clock threshold);
+  void cut_clocks(MaxRuns& runs, Clock threshold);
+  void locate(const MaxRuns& runs);
+  bool is_unaffected(const MaxRuns& runs, ClassId cls);
+  void plan_row(MaxRuns& runs, ClassId cls, Clock now);
+  void build(MaxRuns& runs, const MaxPlan::Target& target, const Row& row, Graph& graph,
+             std::vector<Root>& roots);
+  Entry merged(MaxRuns& runs, uint32_t bundle, Clock threshold, Graph& graph);
+  Entry take(MaxRuns& runs, const MaxPlan::Move& move, const Row& row, Graph& graph);
+  void copy_list(const MaxRuns& runs, uint32_t bundle, Clock threshold);
+
+  const Cea& cea_;
+  bool has_window_;
+  uint32_t state_count_max_;
+  mutable StandingTable table_;  // Only a cache.
+  uint32_t trim_at_ = 0;         // Standings to be made before a trim.
+  MaxPlan plan_;
+  std::vector<size_t> clocks_at_;   // Where each bundle's clocks begin,
+  std::vector<size_t> entries_at_;  // and its list.
+  std::vector<Clock> outlook_clocks_;
+  Bundles next_;  // The bundles being built.
+  uint64_t operations_ = 0;
+};
+
+}  // namespace catena
