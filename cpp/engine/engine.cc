@@ -47,7 +47,8 @@ Engine::Engine(std::shared_ptr<const Cea> cea, const EngineOptions& options)
       determinizer_(*cea_, classes_, options.state_count_max),
       frontiers_(determinizer_),
       evaluator_(frontiers_),
-      strategy_(make_strategy(options.strategy, *cea_, classes_, options.has_window)),
+      strategy_(make_strategy(options.strategy, *cea_, classes_, options.has_window,
+                              options.state_count_max)),
       compact_at_(kCompactMin),
       frontier_count_max_(kFrontierCountMin) {}
 

@@ -56,7 +56,7 @@ std::unique_ptr<StrategyRuns> MaxSelection::make_runs() const {
   return runs;
 }
 
-void MaxSelection::consume(StrategyRuns& opaque) const {
+void MaxSelection::consume(StrategyRuns& opaque) {
   MaxRuns& runs = max_runs(opaque);
   runs.bundles.clear();
   runs.outlook = table_.without_rivals(runs.outlook);

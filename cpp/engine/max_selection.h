@@ -68,7 +68,7 @@ class MaxSelection : public StrategyEvaluator {
   std::unique_ptr<StrategyRuns> make_runs() const override;
   void advance(StrategyRuns& runs, ClassId cls, const Row& row, Graph& graph,
                std::vector<Root>& roots) override;
-  void consume(StrategyRuns& runs) const override;
+  void consume(StrategyRuns& runs) override;
   void expire(StrategyRuns& runs, Clock threshold) override;
   bool is_idle(const StrategyRuns& runs) const override;
   void mark_nodes(const StrategyRuns& runs, Compaction& compaction) const override;

@@ -1,12 +1,13 @@
 #include "engine/strategies.h"
 
-#include "base/error.h"
+#include "engine/max_selection.h"
 #include "engine/selection.h"
 
 namespace catena {
 
 std::unique_ptr<StrategyEvaluator> make_strategy(Strategy strategy, const Cea& cea,
-                                                 ClassTrie& classes, bool has_window) {
+                                                 ClassTrie& classes, bool has_window,
+                                                 uint32_t state_count_max) {
   switch (strategy) {
     case Strategy::kAll:
       return nullptr;
@@ -14,7 +15,7 @@ std::unique_ptr<StrategyEvaluator> make_strategy(Strategy strategy, const Cea& c
     case Strategy::kLast:
       return std::make_unique<Selection>(cea, classes, strategy, has_window);
     case Strategy::kMax:
-      throw Error(ErrorKind::kUser, "this strategy is not supported yet");
+      return std::make_unique<MaxSelection>(cea, classes, has_window, state_count_max);
   }
   return nullptr;
 }

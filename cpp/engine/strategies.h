@@ -11,6 +11,7 @@ namespace catena {
 
 // Null for ALL, which the engine evaluates itself. The references must outlive the evaluator.
 std::unique_ptr<StrategyEvaluator> make_strategy(Strategy strategy, const Cea& cea,
-                                                 ClassTrie& classes, bool has_window);
+                                                 ClassTrie& classes, bool has_window,
+                                                 uint32_t state_count_max);
 
 }  // namespace catena

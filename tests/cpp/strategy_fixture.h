@@ -106,7 +106,7 @@ class StrategyMachine {
   StrategyMachine(Strategy strategy, std::shared_ptr<const Cea> cea, Window window = {})
       : cea_(std::move(cea)),
         classes_(cea_->guard_count(), 1000),
-        evaluator_(make_strategy(strategy, *cea_, classes_, window.kind != WindowKind::kNone)),
+        evaluator_(make_strategy(strategy, *cea_, classes_, window.kind != WindowKind::kNone, 10000)),
         window_(window),
         runs_(evaluator_->make_runs()) {
     results_.segments.push_back({graph_, {}});

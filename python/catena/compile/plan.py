@@ -228,7 +228,7 @@ def _check_clauses(query: ast.Query, settings: Settings, text: str) -> None:
             "a window of time needs a time column",
             hint="pass time='...' with the column's name, or write WITHIN n EVENTS",
         )
-    if query.strategy in (ast.Strategy.MAX, ast.Strategy.STRICT):
+    if query.strategy is ast.Strategy.STRICT:
         raise error_at(
             text, query.span, f"the strategy {query.strategy.value} is not supported yet"
         )
