@@ -99,8 +99,8 @@ class MaxSelection : public StrategyEvaluator {
   const Cea& cea_;
   bool has_window_;
   uint32_t state_count_max_;
-  mutable StandingTable table_;  // Only a cache.
-  uint32_t trim_at_ = 0;         // Standings to be made before a trim.
+  StandingTable table_;
+  uint32_t trim_at_ = 0;  // Standings to be made before a trim.
   MaxPlan plan_;
   std::vector<size_t> clocks_at_;   // Where each bundle's clocks begin,
   std::vector<size_t> entries_at_;  // and its list.
