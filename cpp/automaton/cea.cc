@@ -76,4 +76,19 @@ void Cea::find_states_with_future() {
   }
 }
 
+std::vector<StateId> watch(const Cea& cea, const ClassTrie& classes, ClassId cls,
+                           std::span<const StateId> before) {
+  std::vector<StateId> next;
+  for (StateId source : before) {
+    const size_t count_before = next.size();
+    for (const Transition& t : cea.from(source)) {
+      if (cea.is_observer(t.target) && is_open(t, classes, cls)) next.push_back(t.target);
+    }
+    if (next.size() == count_before) next.push_back(source);
+  }
+  std::ranges::sort(next);
+  next.erase(std::ranges::unique(next).begin(), next.end());
+  return next;
+}
+
 }  // namespace catena

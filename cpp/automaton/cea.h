@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "columns/class_trie.h"
 
 namespace catena {
 
@@ -71,5 +72,14 @@ class Cea {
   uint32_t variable_count_;
   uint32_t guard_count_;
 };
+
+// Whether a row of this class satisfies a transition's guard.
+inline bool is_open(const Transition& transition, const ClassTrie& classes, ClassId cls) {
+  return transition.guard == kTrueGuard || classes.satisfies(cls, transition.guard);
+}
+
+// Where a row of this class takes the states that runs start from: observers move, others stay.
+std::vector<StateId> watch(const Cea& cea, const ClassTrie& classes, ClassId cls,
+                           std::span<const StateId> before);
 
 }  // namespace catena

@@ -30,21 +30,7 @@ DetStateId Determinizer::intern(std::vector<StateId> states) {
 }
 
 DetStateId Determinizer::watch(DetStateId before, ClassId cls) {
-  std::vector<StateId> next;
-  for (StateId source : states_of(before)) {
-    const size_t count_before = next.size();
-    for (const Transition& t : cea_.from(source)) {
-      if (cea_.is_observer(t.target) && is_open(t, cls)) next.push_back(t.target);
-    }
-    if (next.size() == count_before) next.push_back(source);
-  }
-  std::ranges::sort(next);
-  next.erase(std::ranges::unique(next).begin(), next.end());
-  return intern(std::move(next));
-}
-
-bool Determinizer::is_open(const Transition& transition, ClassId cls) const {
-  return transition.guard == kTrueGuard || classes_.satisfies(cls, transition.guard);
+  return intern(catena::watch(cea_, classes_, cls, states_of(before)));
 }
 
 std::span<const Edge> Determinizer::edges(DetStateId state, ClassId cls) {
@@ -64,7 +50,7 @@ std::unique_ptr<Determinizer::EdgeList> Determinizer::make_edges(DetStateId stat
   std::map<MarksId, Target> by_marks;
   for (StateId source : *sets_[state]) {
     for (const Transition& t : cea_.from(source)) {
-      if (cea_.is_observer(t.target) || !is_open(t, cls)) continue;
+      if (cea_.is_observer(t.target) || !is_open(t, classes_, cls)) continue;
       const bool is_final = cea_.is_final(t.target);
       const bool has_future = cea_.has_future(t.target);
       if (!is_final && !has_future) continue;

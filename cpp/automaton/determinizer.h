@@ -60,7 +60,6 @@ class Determinizer {
   using EdgeList = std::vector<Edge>;
 
   std::unique_ptr<EdgeList> make_edges(DetStateId state, ClassId cls);
-  bool is_open(const Transition& transition, ClassId cls) const;
 
   const Cea& cea_;
   const ClassTrie& classes_;

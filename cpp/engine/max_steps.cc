@@ -29,8 +29,8 @@ class RowStep {
   // What becomes of the outlook, if it is what has been taken.
   const Member& outlook() const { return outlook_; }
 
-  // Where runs start from at the next row (Determinizer::watch).
-  std::vector<StateId> watch() const;
+  // Where runs start from at the next row.
+  std::vector<StateId> before() const { return watch(cea_, classes_, cls_, before_); }
 
  private:
   // Where rivals get by the marked and by the unmarked transitions.
@@ -62,8 +62,7 @@ class RowStep {
 template <typename Visit>
 void RowStep::for_each_step(StateId source, Visit visit) const {
   for (const Transition& t : cea_.from(source)) {
-    const bool is_open = t.guard == kTrueGuard || classes_.satisfies(cls_, t.guard);
-    if (is_open && !cea_.is_observer(t.target)) visit(t);
+    if (!cea_.is_observer(t.target) && is_open(t, classes_, cls_)) visit(t);
   }
 }
 
@@ -123,20 +122,6 @@ void RowStep::take(const Member& member) {
   if (member.runs.front() != rivals_.waiting()) return;
   outlook_ = settled(cea_, rivals_, member.runs, equals.unmarked, all_betters);
   outlook_.is_unmarked = true;
-}
-
-std::vector<StateId> RowStep::watch() const {
-  std::vector<StateId> next;
-  for (StateId source : before_) {
-    for (const Transition& t : cea_.from(source)) {
-      const bool is_open = t.guard == kTrueGuard || classes_.satisfies(cls_, t.guard);
-      if (is_open && cea_.is_observer(t.target)) next.push_back(t.target);
-    }
-  }
-  if (next.empty()) return before_;
-  std::ranges::sort(next);
-  next.erase(std::ranges::unique(next).begin(), next.end());
-  return next;
 }
 
 // The latest rivals become as good as own.
@@ -223,12 +208,12 @@ const StandingStep& StandingTable::make_step(StandingId id, uint32_t place) {
   auto step = std::make_unique<StandingStep>();
   for (const auto& [marks, target] : row.targets()) {
     Standing next{{}, target.members};
-    if (std::ranges::any_of(next.members, &Member::is_unmarked)) next.before = row.watch();
+    if (std::ranges::any_of(next.members, &Member::is_unmarked)) next.before = row.before();
     step->edges.push_back(make_edge(marks, target.is_final, std::move(next), false));
   }
   const bool is_outlook = standing.members.front().runs.front() == rivals_.waiting();
   if (is_outlook) {
-    step->next = make_edge(kNoMarks, false, {row.watch(), {row.outlook()}}, has_window_);
+    step->next = make_edge(kNoMarks, false, {row.before(), {row.outlook()}}, has_window_);
     step->is_identity = step->edges.empty() && keeps_all(step->next, id, rank_count(id));
   } else {
     step->is_identity = step->edges.size() == 1 && keeps_all(step->edges[0], id, rank_count(id));

@@ -28,14 +28,10 @@ void SelectionMachine::moves(EntryId entry, ClassId cls, std::vector<EntryMove>&
   }
 }
 
-bool SelectionMachine::is_open(const Transition& transition, ClassId cls) const {
-  return transition.guard == kTrueGuard || classes_.satisfies(cls, transition.guard);
-}
-
 // True if a row of this class moves the observer to another one.
 bool SelectionMachine::watches(StateId state, ClassId cls) const {
   return std::ranges::any_of(cea_.from(state), [&](const Transition& t) {
-    return cea_.is_observer(t.target) && is_open(t, cls);
+    return cea_.is_observer(t.target) && is_open(t, classes_, cls);
   });
 }
 
@@ -44,7 +40,7 @@ void SelectionMachine::forwards(EntryId entry, ClassId cls, std::vector<EntryMov
   const StateId state = state_of(entry);
   const bool starts = is_before(entry);
   for (const Transition& t : cea_.from(state)) {
-    if (!is_open(t, cls)) continue;
+    if (!is_open(t, classes_, cls)) continue;
     if (cea_.is_observer(t.target)) {
       moves.push_back({{}, before_entry(lane, t.target), true, false});
       continue;
@@ -70,7 +66,7 @@ void SelectionMachine::backwards(EntryId entry, ClassId cls, std::vector<EntryMo
     return;
   }
   for (const Transition& t : into_[state]) {
-    if (!is_open(t, cls)) continue;
+    if (!is_open(t, classes_, cls)) continue;
     if (!cea_.is_observer(t.source)) {
       moves.push_back({{t.marks, t.is_marked, false}, run_entry(lane, t.source), true, false});
     }
@@ -85,7 +81,7 @@ void SelectionMachine::watchers(uint32_t lane, StateId watched, ClassId cls,
                                 std::vector<EntryMove>& moves) const {
   if (!watches(watched, cls)) moves.push_back({{}, before_entry(lane, watched), true, false});
   for (const Transition& t : into_[watched]) {
-    if (cea_.is_observer(watched) && is_open(t, cls)) {
+    if (cea_.is_observer(watched) && is_open(t, classes_, cls)) {
       moves.push_back({{}, before_entry(lane, t.source), true, false});
     }
   }
@@ -94,7 +90,7 @@ void SelectionMachine::watchers(uint32_t lane, StateId watched, ClassId cls,
 bool SelectionMachine::is_neutral(ClassId cls) const {
   for (StateId state = 0; state < states_; ++state) {
     if (can_start_[state] && std::ranges::any_of(cea_.from(state), [&](const Transition& t) {
-          return is_open(t, cls);
+          return is_open(t, classes_, cls);
         })) {
       return false;
     }
@@ -109,7 +105,8 @@ bool SelectionMachine::is_neutral(ClassId cls) const {
 bool SelectionMachine::stays_as_it_is(StateId state, ClassId cls) const {
   bool stays = false;
   for (const Transition& t : cea_.from(state)) {
-    if (!is_open(t, cls) || (!cea_.has_future(t.target) && !cea_.is_final(t.target))) continue;
+    if (!is_open(t, classes_, cls) || (!cea_.has_future(t.target) && !cea_.is_final(t.target)))
+      continue;
     if (t.target != state || t.is_marked || cea_.is_final(t.target)) return false;
     stays = true;
   }

@@ -73,7 +73,6 @@ class SelectionMachine {
   void forwards(EntryId entry, ClassId cls, std::vector<EntryMove>& moves) const;
   void backwards(EntryId entry, ClassId cls, std::vector<EntryMove>& moves) const;
   void watchers(uint32_t lane, StateId watched, ClassId cls, std::vector<EntryMove>& moves) const;
-  bool is_open(const Transition& transition, ClassId cls) const;
   bool watches(StateId state, ClassId cls) const;
   bool stays_as_it_is(StateId state, ClassId cls) const;
 

@@ -2,25 +2,27 @@
 #include <limits>
 
 #include "check.h"
+#include "engine/max_selection.h"
 #include "machine_fixture.h"
 #include "matches/counter.h"
-#include "max_fixture.h"
+#include "strategy_fixture.h"
 
 using namespace catena;
 
 namespace {
 
-bool agrees(const MaxMachine& machine, const std::set<NaiveMatch>& wanted) {
-  const std::vector<NaiveMatch> found = machine.matches();
-  const std::set<NaiveMatch> as_set(found.begin(), found.end());
-  return as_set.size() == found.size() && as_set == wanted &&
-         std::ranges::is_sorted(found, {}, &NaiveMatch::end);
+const MaxRuns& runs_of(const StrategyMachine& machine) {
+  return static_cast<const MaxRuns&>(machine.runs());
+}
+
+const StandingTable& standings_of(const StrategyMachine& machine) {
+  return static_cast<const MaxSelection&>(machine.evaluator()).standings();
 }
 
 // Starts and ends of what MAX reports for a stream of letters.
 std::set<std::pair<Position, Position>> ends_of(const std::shared_ptr<const Cea>& cea,
                                                 std::string_view letters, Measure measure = {}) {
-  MaxMachine machine(cea, measure);
+  StrategyMachine machine(Strategy::kMax, cea, measure);
   machine.read(rows_of(letters));
   std::set<std::pair<Position, Position>> ends;
   for (const NaiveMatch& match : machine.matches()) ends.emplace(match.start, match.end);
@@ -55,9 +57,9 @@ std::shared_ptr<const Cea> sequence_showing_first(std::string_view letters) {
 }
 
 // What a part holds keeps its invariants.
-bool is_consistent(const MaxMachine& machine) {
-  const auto& [bundles, clocks, entries] = machine.runs().bundles;
-  const StandingTable& standings = machine.selection().standings();
+bool is_consistent(const StrategyMachine& machine) {
+  const auto& [bundles, clocks, entries] = runs_of(machine).bundles;
+  const StandingTable& standings = standings_of(machine);
   size_t clock_at = 0;
   size_t entry_at = 0;
   Clock latest = std::numeric_limits<Clock>::max();
@@ -94,7 +96,7 @@ TEST(all_pairs_of_a_sequence_are_maximal) {
 }
 
 TEST(an_iteration_takes_all_it_can) {
-  MaxMachine machine(iteration_between());
+  StrategyMachine machine(Strategy::kMax, iteration_between());
   machine.read(rows_of("ABZBC"));
   const std::vector<NaiveMatch> found = machine.matches();
   CHECK_EQ(found.size(), 1u);
@@ -121,11 +123,11 @@ TEST(hidden_marks_are_compared_but_not_shown) {
 TEST(random_automata_agree_with_the_reference) {
   std::mt19937 random(1);
   for (int round = 0; round < 6000; ++round) {
-    const auto cea = random_max_cea(random, round % 3 == 0);
+    const auto cea = random_selective_cea(random, round % 3 == 0);
     const Measure measure = random_measure(random);
     const std::vector<GuardBits> rows = random_rows(random, 1 + random() % 8);
-    MaxMachine machine(cea, measure);
-    NaiveMax reference(*cea, measure);
+    StrategyMachine machine(Strategy::kMax, cea, measure);
+    NaiveSelection reference(Strategy::kMax, *cea, measure);
     for (GuardBits bits : rows) {
       machine.read_one(bits);
       reference.read_one(bits);
@@ -140,10 +142,10 @@ TEST(random_automata_agree_with_the_reference) {
 TEST(what_happens_between_rows_changes_nothing) {
   std::mt19937 random(2);
   for (int round = 0; round < 4000; ++round) {
-    const auto cea = random_max_cea(random, round % 3 == 0);
+    const auto cea = random_selective_cea(random, round % 3 == 0);
     const Measure measure = random_measure(random);
-    MaxMachine machine(cea, measure);
-    NaiveMax reference(*cea, measure);
+    StrategyMachine machine(Strategy::kMax, cea, measure);
+    NaiveSelection reference(Strategy::kMax, *cea, measure);
     for (GuardBits bits : random_rows(random, 2 + random() % 7)) {
       const auto event = random() % 8;
       if (event == 0) machine.compact();
@@ -164,10 +166,10 @@ TEST(what_happens_between_rows_changes_nothing) {
 TEST(long_streams_keep_the_invariants_and_the_matches) {
   std::mt19937 random(3);
   for (int round = 0; round < 100; ++round) {
-    const auto cea = random_max_cea(random, round % 3 == 0);
+    const auto cea = random_selective_cea(random, round % 3 == 0);
     const Measure measure{.span = 3 + static_cast<Clock>(random() % 3)};
-    MaxMachine whole(cea, measure);
-    MaxMachine broken(cea, measure);
+    StrategyMachine whole(Strategy::kMax, cea, measure);
+    StrategyMachine broken(Strategy::kMax, cea, measure);
     for (GuardBits bits : random_rows(random, 60)) {
       whole.read_one(bits);
       broken.read_one(bits);
@@ -180,7 +182,7 @@ TEST(long_streams_keep_the_invariants_and_the_matches) {
 }
 
 TEST(consuming_leaves_nothing_but_what_observers_saw) {
-  MaxMachine machine(iteration_first(), {.span = 100});
+  StrategyMachine machine(Strategy::kMax, iteration_first(), {.span = 100});
   CHECK(machine.is_idle());
   machine.read(rows_of("AA"));
   CHECK(!machine.is_idle());
@@ -192,7 +194,7 @@ TEST(consuming_leaves_nothing_but_what_observers_saw) {
 }
 
 TEST(a_part_without_a_run_in_the_window_is_idle) {
-  MaxMachine machine(iteration_first(), {.span = 2});
+  StrategyMachine machine(Strategy::kMax, iteration_first(), {.span = 2});
   machine.read(rows_of("AAZZ"));
   CHECK(!machine.is_idle());
   machine.read(rows_of("Z"));
@@ -201,19 +203,19 @@ TEST(a_part_without_a_run_in_the_window_is_idle) {
 
 TEST(rivals_of_the_same_start_do_not_tell_bundles_apart) {
   std::mt19937 random(4);
-  MaxMachine machine(iteration_between(), {.span = 1000});
+  StrategyMachine machine(Strategy::kMax, iteration_between(), {.span = 1000});
   machine.read(letters_rows(random, 5000, "ABCZ"));
-  CHECK(machine.runs().bundles.all.size() <= 3);
-  CHECK(machine.runs().bundles.clocks.empty());
-  CHECK(machine.selection().standings().size() < 30);
+  CHECK(runs_of(machine).bundles.all.size() <= 3);
+  CHECK(runs_of(machine).bundles.clocks.empty());
+  CHECK(standings_of(machine).size() < 30);
 }
 
 TEST(a_sequence_has_no_rivals) {
   std::mt19937 random(9);
-  MaxMachine machine(sequence_of("ABC"), {.span = 1000});
+  StrategyMachine machine(Strategy::kMax, sequence_of("ABC"), {.span = 1000});
   machine.read(random_rows(random, 2000));  // Rows that satisfy several guards at once.
-  CHECK_EQ(machine.runs().bundles.all.size(), 2u);
-  CHECK(machine.runs().bundles.clocks.empty() && machine.runs().outlook_clocks.empty());
+  CHECK_EQ(runs_of(machine).bundles.all.size(), 2u);
+  CHECK(runs_of(machine).bundles.clocks.empty() && runs_of(machine).outlook_clocks.empty());
   const Rivals rivals(*sequence_of("ABC"));
   for (StateId state = 1; state <= 2; ++state) {
     CHECK(!rivals.can_overtake(state, state) && !rivals.can_beat(rivals.waiting(), state));
@@ -225,15 +227,15 @@ TEST(steps_per_row_do_not_grow_with_the_stream) {
   std::mt19937 random(5);
   for (const std::optional<Clock> span : {std::optional<Clock>{}, std::optional<Clock>{100'000}}) {
     for (const auto& cea : {sequence_of("ABC"), iteration_between(), sequence_of("AAAAAA")}) {
-      MaxMachine machine(cea, {.span = span});
+      StrategyMachine machine(Strategy::kMax, cea, {.span = span});
       machine.read(letters_rows(random, 1000, "ABCZ"));  // Warm.
-      const uint64_t start = machine.selection().operations();
+      const uint64_t start = machine.evaluator().operations();
       machine.read(letters_rows(random, 2000, "ABCZ"));
-      const uint64_t early = machine.selection().operations() - start;
+      const uint64_t early = machine.evaluator().operations() - start;
       machine.read(letters_rows(random, 50'000, "ABCZ"));
-      const uint64_t before = machine.selection().operations();
+      const uint64_t before = machine.evaluator().operations();
       machine.read(letters_rows(random, 2000, "ABCZ"));
-      const uint64_t late = machine.selection().operations() - before;
+      const uint64_t late = machine.evaluator().operations() - before;
       CHECK(static_cast<double>(late) < 1.2 * static_cast<double>(early));
     }
   }
@@ -241,19 +243,19 @@ TEST(steps_per_row_do_not_grow_with_the_stream) {
 
 TEST(a_window_bounds_bundles_and_graph) {
   std::mt19937 random(6);
-  MaxMachine machine(iteration_first(), {.span = 99});
+  StrategyMachine machine(Strategy::kMax, iteration_first(), {.span = 99});
   uint32_t largest = 0;
   for (int round = 0; round < 50; ++round) {
     machine.read(letters_rows(random, 1000, "ABCZ"));
     machine.compact();
-    CHECK(machine.runs().bundles.all.size() <= 100);
+    CHECK(runs_of(machine).bundles.all.size() <= 100);
     largest = std::max(largest, machine.graph().size());
   }
   CHECK(largest < 100 * 100);
 }
 
 // The most nodes visited for a match, per element of the match.
-double worst_delay(const MaxMachine& machine, uint64_t match_count_max) {
+double worst_delay(const StrategyMachine& machine, uint64_t match_count_max) {
   Enumerator enumerator(machine.results(), std::nullopt);
   double worst = 0;
   uint64_t before = 0;
@@ -271,21 +273,21 @@ TEST(the_delay_is_linear_in_the_next_match) {
   for (const Clock span : {10, 100, 1000}) {
     for (const auto& cea : {sequence_of("ABC"), iteration_first(), iteration_between(),
                             sequence_showing_first("ABBB")}) {
-      MaxMachine machine(cea, {.span = span});
+      StrategyMachine machine(Strategy::kMax, cea, {.span = span});
       machine.read(letters_rows(random, 1500, "ABCZ"));
       CHECK(worst_delay(machine, 100'000) <= kStepsPerElementMax);
     }
   }
   for (int round = 0; round < 200; ++round) {  // Deep unions, equal starts, dead branches.
-    MaxMachine machine(random_max_cea(random, round % 3 == 0),
-                       {.span = 5 + static_cast<Clock>(random() % 20)});
+    StrategyMachine machine(Strategy::kMax, random_selective_cea(random, round % 3 == 0),
+                            {.span = 5 + static_cast<Clock>(random() % 20)});
     machine.read(random_rows(random, 200));
     CHECK(worst_delay(machine, 10'000) <= kStepsPerElementMax);
   }
 }
 
 TEST(hidden_marks_make_no_repetition) {
-  MaxMachine machine(sequence_showing_first("ABBBC"));
+  StrategyMachine machine(Strategy::kMax, sequence_showing_first("ABBBC"));
   machine.read(rows_of("AA" + std::string(60, 'B') + "C"));  // 34220 ways to each of two matches.
   CHECK_EQ(machine.matches().size(), 2u);
   CHECK(std::ranges::none_of(machine.results().segments[0].roots, &Root::may_repeat));
@@ -293,7 +295,7 @@ TEST(hidden_marks_make_no_repetition) {
 
 TEST(the_number_of_standings_is_limited) {
   const auto read_all = [](uint32_t state_count_max) {
-    MaxMachine machine(iteration_between(), {}, state_count_max);
+    StrategyMachine machine(Strategy::kMax, iteration_between(), {}, state_count_max);
     machine.read(rows_of("ABBABBC"));
   };
   read_all(20);
@@ -305,9 +307,9 @@ TEST(damaged_bytes_are_refused_or_harmless) {
   std::mt19937 random(8);
   int refused = 0;
   for (int round = 0; round < 3000; ++round) {
-    const auto cea = random_max_cea(random, round % 3 == 0);
+    const auto cea = random_selective_cea(random, round % 3 == 0);
     const Measure measure = random_measure(random);
-    MaxMachine machine(cea, measure);
+    StrategyMachine machine(Strategy::kMax, cea, measure);
     machine.read(random_rows(random, 4 + random() % 12));
     std::vector<std::byte> bytes = machine.snapshot();
     for (int flips = 1 + static_cast<int>(random() % 3); flips > 0; --flips) {
