@@ -163,7 +163,7 @@ TEST(open_matches_cost_nothing_more) {
 }
 
 TEST(many_subsets_of_states_are_no_trouble) {
-  // S ; A : ANY : ... : ANY : B with nothing shown but S: 2^12 sets of states for ALL.
+  // C ; A : ANY : ... : ANY : B with nothing shown but C: 2^12 sets of states for ALL.
   std::vector<Transition> transitions{
       {0, letter('S'), 1, 1}, {1, kTrueGuard, kNoMarks, 1}, {1, letter('A'), kNoMarks, 2, true}};
   for (StateId state = 2; state < 14; ++state) {
@@ -175,7 +175,7 @@ TEST(many_subsets_of_states_are_no_trouble) {
   std::mt19937 random(10);
   for (Strategy strategy : kBoth) {
     StrategyMachine machine(strategy, cea);
-    read(machine, "S" + random_letters(random, 20000, "AB"));
+    read(machine, "C" + random_letters(random, 20000, "AB"));
     CHECK(machine.matches().size() > 4000);
   }
 }
