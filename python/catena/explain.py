@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from catena.compile.outputs import AttributeOutput, MeasureOutput, Output
 from catena.compile.plan import Plan
 from catena.query import ast
 from catena.query.format import format_expression, format_formula, format_query, format_window
+from catena.query.normalize import subformulas
 
 
 def explain(plan: Plan) -> str:
@@ -18,6 +21,7 @@ def explain(plan: Plan) -> str:
         ("partition", ", ".join(plan.keys) or "none: the stream is one part"),
         ("consume", _consume(plan)),
         ("normal form", format_formula(plan.normal_form)),
+        *_selections(plan),
         ("automaton", _automaton(plan)),
         ("columns read", ", ".join(plan.columns) or "none"),
         ("output", "\n".join(["start, end", *map(_output, plan.outputs)])),
@@ -46,9 +50,11 @@ def _class(plan: Plan) -> str:
 def _strategy(plan: Plan) -> str:
     if plan.query.strategy is ast.Strategy.ANY:
         return "ANY: one match for each row that ends some"
+    strict = plan.query.strategy is ast.Strategy.STRICT
+    what = "STRICT: every match whose marked rows have no gap" if strict else "ALL: every match"
     if plan.query.limit is not None:
-        return f"ALL: every match, at most {plan.query.limit} for each row that ends some"
-    return "ALL: every match"
+        return f"{what}, at most {plan.query.limit} for each row that ends some"
+    return what
 
 
 def _window(plan: Plan) -> str:
@@ -73,13 +79,34 @@ def _consume(plan: Plan) -> str:
     }[plan.query.consume]
 
 
+_CONSTRUCTIONS: Final = {
+    ast.Strategy.STRICT: "a run remembers whether its first mark is to come, or a gap has begun",
+    ast.Strategy.NEXT: "observers rank open matches, earliest marks first; the best ways go on",
+    ast.Strategy.LAST: "observers rank open matches, latest marks first; the best ways go on",
+    ast.Strategy.MAX: "a run carries the states of matches that mark the same rows, or more",
+}
+
+
+def _selections(plan: Plan) -> list[tuple[str, str]]:
+    """A line for each strategy inside the formula, innermost first."""
+    found = dict.fromkeys(
+        f"{format_formula(formula)}: {_CONSTRUCTIONS[formula.strategy]}"
+        for formula in subformulas(plan.normal_form)
+        if isinstance(formula, ast.Select) and formula.strategy in _CONSTRUCTIONS
+    )
+    return [("selection", "\n".join(reversed(found)))] if found else []
+
+
 def _automaton(plan: Plan) -> str:
     automaton = plan.automaton
     head = (
         f"{automaton.state_count} states, {len(automaton.transitions)} transitions, "
         f"{len(plan.guards)} predicates; state 0 is initial, state 1 final"
     )
-    return "\n".join([head, *plan.transition_lines()])
+    watching = (
+        [f"observers, where runs start: {plan.observers_text}"] if automaton.observers else []
+    )
+    return "\n".join([head, *watching, *plan.transition_lines()])
 
 
 def _output(output: Output) -> str:

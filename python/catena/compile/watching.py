@@ -156,7 +156,8 @@ class _Unfolding:
             for guard, move in self._moves(place)
             if move.marks is not None or move.target != place
         ]
-        observers = frozenset(i for i, place in enumerate(self._places) if place.state == INITIAL)
+        watching = [i for i, place in enumerate(self._places) if place.state == INITIAL]
+        observers = frozenset(watching) if len(watching) > 1 else frozenset()
         return trimmed(with_transitions(Automaton(len(self._places), (), observers), transitions))
 
     def _moves(self, place: _Place) -> Iterable[tuple[Guard, _Move]]:
