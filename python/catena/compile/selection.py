@@ -25,16 +25,16 @@ state (under LAST, marking the same rows on the way). Rankings that differ other
 watcher of LAST(A ; B ; C ; D) has as many states as there are parts.
 
 MAX orders sets D by inclusion, so several may stay. A run knows T, the states of the runs with the
-same D, and U, those of the runs with more. Where it marks a row, what has more must mark it too;
-where it does not, those with the same D who mark it have more from then on:
+same D, and U, those of the runs with more (S and T in the paper). Where it marks a row, what has
+more must mark it too; where it does not, those with the same D who mark it have more from then on:
 
     marked     T' = marked(T),     U' = marked(U)
     unmarked   T' = unmarked(T),   U' = all(U) + marked(T)
 
-It stops where it comes into a state of U'. T is what an automaton needs that is not
-I/O-deterministic: another run with the same D but in another state may be the one that goes on to
-mark more. While D is empty, T and U are functions of the stream and known to a watcher; the run
-takes them along when it marks its first row.
+It stops where it comes into a state of U'. Its own state would not do in place of T: another run
+with the same D, as in (A ; C) OR (A ; B ; C), may be the one that goes on to mark more. While D is
+empty, T and U are functions of the stream and known to a watcher; the run takes them along when it
+marks its first row.
 
 The comparison is of all complex events with the same end, wherever they start, so watchers read the
 stream from its first row. Watchers of strategies inside the operand become part of the new one, as
