@@ -411,7 +411,8 @@ WEIGHTS = {  # how often which operator is drawn
     ":+": 2,
     "as": 2,
     "filter": 2,
-    **dict.fromkeys(("and", "project", "not", "->", "unless", "within", "select"), 1),
+    "select": 3,
+    **dict.fromkeys(("and", "project", "not", "->", "unless", "within"), 1),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catena.compile.automaton import FINAL, INITIAL, Automaton
+from catena.compile.cea import FINAL, INITIAL, Automaton
 from catena.compile.plan import guard_text
 
 
@@ -44,10 +44,13 @@ class AutomatonView:
             f"  start -> {INITIAL};",
             f"  {FINAL} [shape=doublecircle];",
         ]
+        for observer in sorted(self._automaton.observers):
+            lines.append(f"  {observer} [style=dashed];")
         for t in self._automaton.transitions:
             marks = "{" + ", ".join(sorted(t.marks)) + "}" if t.marks else ""
             label = _quoted(guard_text(t.guard)) + (r"\n" + _quoted(marks) if marks else "")
-            lines.append(f'  {t.source} -> {t.target} [label="{label}"];')
+            style = " style=dashed" if t.target in self._automaton.observers else ""
+            lines.append(f'  {t.source} -> {t.target} [label="{label}"{style}];')
         return "\n".join([*lines, "}"])
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from catena.compile.outputs import AttributeOutput, MeasureOutput, Output
 from catena.compile.plan import Plan
 from catena.query import ast
 from catena.query.format import format_expression, format_formula, format_query, format_window
+from catena.query.normalize import subformulas
 
 
 def explain(plan: Plan) -> str:
@@ -20,6 +21,7 @@ def explain(plan: Plan) -> str:
         ("partition", ", ".join(plan.keys) or "none: the stream is one part"),
         ("consume", _consume(plan)),
         ("normal form", format_formula(plan.normal_form)),
+        *_selections(plan),
         ("automaton", _automaton(plan)),
         ("columns read", ", ".join(plan.columns) or "none"),
         ("output", "\n".join(["start, end", *map(_output, plan.outputs)])),
@@ -50,12 +52,17 @@ def _strategy(plan: Plan) -> str:
     first, *how = _STRATEGIES[strategy]
     if limit is not None and strategy is not ast.Strategy.ANY:
         first += f", at most {limit} for each row that ends some"
-    if strategy in _ORDERED and plan.query.window is not None:
-        how.append("window: its rows in a front and a back, each row read twice: amortised")
+    if plan.query.window is not None:
+        how.extend(_IN_WINDOWS.get(strategy, ()))
     return "\n".join([f"{strategy.value}: {first}", *how])
 
 
-_ORDERED: Final = (ast.Strategy.NEXT, ast.Strategy.LAST)
+_TWICE: Final = ("window: its rows in a front and a back, each row read twice: amortised",)
+_IN_WINDOWS: Final = {
+    ast.Strategy.NEXT: _TWICE,
+    ast.Strategy.LAST: _TWICE,
+    ast.Strategy.MAX: ("window: then linear in the starts inside it that can hide one another",),
+}
 _PREORDERS: Final = (
     "by a preorder of the automaton's states, which need not be determinized",
     "per row: at most linear in the automaton; one set of rows is selected per ending row",
@@ -63,10 +70,14 @@ _PREORDERS: Final = (
 _STRATEGIES: Final = {
     ast.Strategy.ALL: ("every match",),
     ast.Strategy.ANY: ("one match for each row that ends some",),
-    ast.Strategy.STRICT: ("the matches whose marked rows have no gap", "by the automaton itself"),
+    ast.Strategy.STRICT: ("every match whose marked rows have no gap",),
     ast.Strategy.NEXT: ("the match whose marked rows come first, of each end", *_PREORDERS),
     ast.Strategy.LAST: ("the match whose marked rows come last, of each end", *_PREORDERS),
-    ast.Strategy.MAX: ("the matches whose marked rows are not part of another's, of each end",),
+    ast.Strategy.MAX: (
+        "the matches whose marked rows are not part of another's, of each end",
+        "by the states of runs that mark as much or more, determinized on the fly",
+        "per row: independent of the rows seen, unless a match that marks more may start earlier",
+    ),
 }
 """What a strategy leaves, then how it is evaluated and what that costs."""
 
@@ -93,13 +104,34 @@ def _consume(plan: Plan) -> str:
     }[plan.query.consume]
 
 
+_CONSTRUCTIONS: Final = {
+    ast.Strategy.STRICT: "a run remembers whether its first mark is to come, or a gap has begun",
+    ast.Strategy.NEXT: "observers rank open matches, earliest marks first; the best ways go on",
+    ast.Strategy.LAST: "observers rank open matches, latest marks first; the best ways go on",
+    ast.Strategy.MAX: "a run carries the states of matches that mark the same rows, or more",
+}
+
+
+def _selections(plan: Plan) -> list[tuple[str, str]]:
+    """A line for each strategy inside the formula, innermost first."""
+    found = dict.fromkeys(
+        f"{format_formula(formula)}: {_CONSTRUCTIONS[formula.strategy]}"
+        for formula in subformulas(plan.normal_form)
+        if isinstance(formula, ast.Select) and formula.strategy in _CONSTRUCTIONS
+    )
+    return [("selection", "\n".join(reversed(found)))] if found else []
+
+
 def _automaton(plan: Plan) -> str:
     automaton = plan.automaton
     head = (
         f"{automaton.state_count} states, {len(automaton.transitions)} transitions, "
         f"{len(plan.guards)} predicates; state 0 is initial, state 1 final"
     )
-    return "\n".join([head, *plan.transition_lines()])
+    watching = (
+        [f"observers, where runs start: {plan.observers_text}"] if automaton.observers else []
+    )
+    return "\n".join([head, *watching, *plan.transition_lines()])
 
 
 def _output(output: Output) -> str:

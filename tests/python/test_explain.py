@@ -15,6 +15,9 @@ QUERIES = {
     "conjunction": "SELECT ANY * WHERE (A ; B) AND ((A : B) OR (A ; B)) CONSUME BY ANY",
     "case_split": "SELECT x WHERE T AS x ; ((T FILTER x.v >= 40) OR (H FILTER x.v < 40))",
     "projection": "SELECT x[a, b] FROM S WHERE PROJECT[x](A AS x ; S > B) LIMIT 3",
+    "selection": "SELECT STRICT * WHERE (NEXT(A ; B) ; MAX(LAST(C ; D))) FILTER B.v > 1",
+    "next": "SELECT NEXT x WHERE A AS x ; B+ ; C WITHIN 100 EVENTS LIMIT 2",
+    "max": "SELECT MAX * WHERE A ; B+ ; C PARTITION BY [id] WITHIN 5 min",
     "attribute_window": "SELECT * WHERE A ; B WITHIN 30000 [stock_time]",
 }
 
@@ -43,6 +46,12 @@ def test_dot() -> None:
     dot = catena.Query("SELECT * WHERE A AS x ; B").automaton.to_dot()
     assert dot.startswith("digraph") and dot.count("->") == 4
     assert "type = 'A'" in dot and "{x}" in dot
+
+
+def test_dot_shows_observers() -> None:
+    dot = catena.Query("SELECT * WHERE NEXT(A ; B)").automaton.to_dot()
+    assert "0 [style=dashed];" in dot and "2 [style=dashed];" in dot
+    assert """0 -> 2 [label="type = 'A'" style=dashed];""" in dot
 
 
 def test_notebook_reprs() -> None:

@@ -14,7 +14,7 @@ from test_semantics import COMMON, FEATURES, can_match, compare
 import oracle
 from generators import STREAMS, TERMS, UNARY, formulas_up_to, queries, rows, type_streams
 
-STRATEGIES = ("NEXT", "LAST", "MAX")
+STRATEGIES = ("NEXT", "LAST", "MAX", "STRICT")
 WINDOWS = (None, oracle.Events(2), oracle.Events(3))
 
 

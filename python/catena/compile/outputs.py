@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from catena.compile.automaton import Automaton
+from catena.compile.cea import Automaton
 from catena.errors import error_at
 from catena.query import ast
 from catena.query.check import output_variables

@@ -15,21 +15,14 @@ from functools import cached_property
 from typing import Final
 
 from catena import _core
-from catena.compile.automaton import (
-    Automaton,
-    ColumnNames,
-    Guard,
-    build,
-    dead_part,
-    project,
-    show,
-)
+from catena.compile.automaton import ColumnNames, build, dead_part
+from catena.compile.cea import Automaton, Guard, Transition, project, show
 from catena.compile.outputs import Output, output_columns, outputs_of
 from catena.errors import error_at
 from catena.query import ast
 from catena.query.check import check
 from catena.query.format import format_expression, format_formula, format_window
-from catena.query.normalize import normalize, subexpressions
+from catena.query.normalize import normalize, subexpressions, subformulas
 from catena.query.parse import parse
 
 PLAN_VERSION: Final = 1
@@ -139,7 +132,7 @@ class Plan:
             marks=[sorted(variable_ids[name] for name in names) for names in marks],
             variable_count=len(self.variables),
             guard_count=len(self.guards),
-            observers=[],
+            observers=sorted(self.automaton.observers),
         )
 
     def to_text(self) -> str:
@@ -158,20 +151,31 @@ class Plan:
             f"kept {', '.join(self.kept_columns) or 'none'}",
             *(f"guard {i}: {guard_text(guard)}" for i, guard in enumerate(self.guards)),
             f"states {self.automaton.state_count}",
+            *([f"observers {self.observers_text}"] if self.automaton.observers else []),
             *self.transition_lines(),
         ]
         return "\n".join(lines) + "\n"
 
+    @property
+    def observers_text(self) -> str:
+        """The numbers of the observers."""
+        return ", ".join(map(str, sorted(self.automaton.observers)))
+
     def transition_lines(self) -> list[str]:
-        """One line per transition: `0 -> 2  [type = 'T'] {x}`."""
+        """One line per transition: `0 -> 2  [type = 'T'] {x}`; `0 ~> 3  [...]` if it watches."""
         return [
-            f"{t.source} -> {t.target}  [{guard_text(t.guard)}] "
-            f"{{{', '.join(sorted(t.marks)) or ('marked' if t.hides else '')}}}"
+            self._transition_line(t)
             for t in sorted(
                 self.automaton.transitions,
                 key=lambda t: (t.source, t.target, guard_text(t.guard), sorted(t.marks)),
             )
         ]
+
+    def _transition_line(self, t: Transition) -> str:
+        if t.target in self.automaton.observers:
+            return f"{t.source} ~> {t.target}  [{guard_text(t.guard)}]"
+        marks = "hidden" if t.hides else ", ".join(sorted(t.marks))
+        return f"{t.source} -> {t.target}  [{guard_text(t.guard)}] {{{marks}}}"
 
     @cached_property
     def hash(self) -> str:
@@ -202,9 +206,12 @@ def compile_query(text: str, settings: Settings) -> Plan:
     _check_clauses(query, settings, text)
     normal_form = normalize(query.formula, text)
     names = ColumnNames(settings.type, settings.stream)
-    whole = build(normal_form, names, text)
+    chosen = normal_form
+    if query.strategy is ast.Strategy.STRICT:
+        chosen = ast.Select(ast.Strategy.STRICT, normal_form, span=query.formula.span)
+    whole = build(chosen, names, text)
     if whole.is_empty:
-        raise _never_matches(query, normal_form, names, text)
+        raise _never_matches(query, chosen, names, text)
     outputs = outputs_of(query, whole, text)
     variables = tuple(dict.fromkeys(v for output in outputs for v in output.variables))
     compares = query.strategy in COMPARING
@@ -228,10 +235,6 @@ def _check_clauses(query: ast.Query, settings: Settings, text: str) -> None:
             "a window of time needs a time column",
             hint="pass time='...' with the column's name, or write WITHIN n EVENTS",
         )
-    if query.strategy is ast.Strategy.STRICT:
-        raise error_at(
-            text, query.span, f"the strategy {query.strategy.value} is not supported yet"
-        )
 
 
 def _never_matches(
@@ -242,9 +245,11 @@ def _never_matches(
     if span == ast.NOWHERE:
         span = query.formula.span
     shown = "this formula" if part is None else format_formula(part)
-    return error_at(
-        text,
-        span,
-        f"{shown} can never match",
-        hint="AND keeps what both sides match with equal marks; a filter must be satisfiable",
+    compares = part is not None and any(
+        isinstance(f, ast.Select) and f.strategy is not ast.Strategy.STRICT
+        for f in subformulas(part)
     )
+    hint = "AND keeps what both sides match with equal marks; a filter must be satisfiable"
+    if compares:
+        hint = "NEXT, LAST and MAX compare with all matches of the stream, also with earlier ones"
+    return error_at(text, span, f"{shown} can never match", hint=hint)

@@ -19,7 +19,7 @@ from typing import Final, Literal, TypeAlias
 import pyarrow as pa
 
 from catena import _core
-from catena.compile.automaton import Guard
+from catena.compile.cea import Guard
 from catena.errors import CatenaError, error_at
 from catena.query import ast
 from catena.query.format import format_expression

@@ -204,6 +204,16 @@ class VariablePredicate(Node):
     predicate: Expression
 
 
+@dataclass(frozen=True, slots=True)
+class LastPredicate(Node):
+    """The last position marked with the variable (None: with whatever) satisfies the predicate;
+    `if_unbound` says whether it holds where no position is. Made by rewriting only."""
+
+    variable: str | None
+    predicate: Expression
+    if_unbound: bool
+
+
 Expression: TypeAlias = (
     Literal
     | Attribute
@@ -221,6 +231,7 @@ Expression: TypeAlias = (
     | LogicalOr
     | LogicalNot
     | VariablePredicate
+    | LastPredicate
 )
 
 

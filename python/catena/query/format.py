@@ -217,6 +217,10 @@ def _expression_text(expression: ast.Expression) -> tuple[str, int]:
         case ast.VariablePredicate():
             predicate = format_expression(expression.predicate)
             return f"{_variable(expression.variable)}[{predicate}]", _NEGATION
+        case ast.LastPredicate():
+            name = "*" if expression.variable is None else _variable(expression.variable)
+            unbound = f" OR NOT bound({name})" if expression.if_unbound else ""
+            return f"last({name})[{format_expression(expression.predicate)}]{unbound}", _NEGATION
         case ast.Arithmetic():
             level = _SUM if expression.op in "+-" else _PRODUCT
             return _binary(expression.left, f" {expression.op} ", expression.right, level)

@@ -10,8 +10,10 @@ There are two kinds of unary conditions:
   and the right side of `->` stop it, since they compare complex events before the filter; there it
   stays, and the automaton applies it to the transitions that mark x.
 - comparisons of one variable, `x.v > 3`: x is bound and the last event bound to x satisfies it. It
-  moves down too, and branches that do not bind x vanish. But it may also refer to an event bound to
-  the left of the formula it filters,
+  moves down too, and branches that do not bind x vanish. Where only a run tells which event is the
+  last one, `(A AS x ; (A AS x OR B)) FILTER x.v > 3`, or NEXT, LAST or MAX is in the way, it stays
+  as a `LastPredicate`, and the automaton's runs remember whether it holds. But it may also refer to
+  an event bound to the left of the formula it filters,
 
       T AS x ; ((T AS y FILTER x.v >= 40) OR (H AS y FILTER x.v < 40))
 
@@ -90,12 +92,13 @@ def map_children(formula: ast.Formula, change: Callable[[ast.Formula], ast.Formu
             return replace(formula, body=change(formula.body), absent=change(formula.absent))
 
 
-def _size(formula: ast.Formula) -> int:
-    count, pending = 0, [formula]
+def subformulas(formula: ast.Formula) -> Iterator[ast.Formula]:
+    """The formula and all below it; a formula comes before its parts."""
+    pending = [formula]
     while pending:
-        count += 1
-        pending.extend(children(pending.pop()))
-    return count
+        formula = pending.pop()
+        yield formula
+        pending.extend(children(formula))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -114,7 +117,7 @@ def subexpressions(expression: ast.Expression) -> Iterator[ast.Expression]:
             below = (expression.operand, *expression.values)
         case ast.InRange():
             below = (expression.operand, expression.low, expression.high)
-        case ast.VariablePredicate():
+        case ast.VariablePredicate() | ast.LastPredicate():
             below = (expression.predicate,)
         case _:
             below = ()
@@ -142,7 +145,7 @@ def map_expression(
                 low=None if low is None else change(low),
                 high=None if high is None else change(high),
             )
-        case ast.VariablePredicate():
+        case ast.VariablePredicate() | ast.LastPredicate():
             return replace(expression, predicate=change(expression.predicate))
         case _:
             return expression
@@ -259,7 +262,7 @@ class _Normalizer:
     def normalize(self, formula: ast.Formula) -> ast.Formula:
         self._check_bindings(formula, {})
         result = self._drop_unbound(self._lower(formula))
-        size = _size(result)
+        size = sum(1 for _ in subformulas(result))
         if size > SIZE_MAX:
             raise CatenaLimitError(
                 f"the formula's normal form has {size} parts, more than {SIZE_MAX}",
@@ -373,20 +376,19 @@ class _Normalizer:
         binds = _binds(body, variable)
         if binds == "never":  # Bound further left, or nowhere: _split and _drop_unbound will tell.
             return ast.Filter(body, condition, span=condition.span)
-        return self._push_last(body, variable, _as_predicate(condition), condition, "drop")
+        return self._push_last(body, variable, _as_predicate(condition), "drop")
 
     def _push_last(
         self,
         formula: ast.Formula,
         variable: str | None,
         predicate: ast.Expression,
-        condition: ast.Expression,
         unbound: Literal["keep", "drop"],
     ) -> ast.Formula:
         """Complex events whose last position marked with the variable satisfies the predicate."""
 
         def push(below: ast.Formula) -> ast.Formula:
-            return self._push_last(below, variable, predicate, condition, unbound)
+            return self._push_last(below, variable, predicate, unbound)
 
         binds = _binds(formula, variable)
         if binds == "never":
@@ -396,15 +398,14 @@ class _Normalizer:
             return _at_atom(formula, atom, predicate, variable)
         match formula:
             case ast.As() if formula.variable == variable:
-                body = self._push_last(formula.body, ANY_MARK, predicate, condition, unbound)
+                body = self._push_last(formula.body, ANY_MARK, predicate, unbound)
                 return replace(formula, body=body)
-            case ast.Sequence() | ast.AbsentBetween():
-                right = _binds(formula.right, variable)
-                if right == "always":
-                    return replace(formula, right=push(formula.right))
-                if right == "never":
-                    return replace(formula, left=push(formula.left))
-                raise self._undecided(condition)
+            case ast.Sequence() | ast.AbsentBetween() if (
+                _binds(formula.right, variable) == "always"
+            ):
+                return replace(formula, right=push(formula.right))
+            case ast.Sequence() | ast.AbsentBetween() if _binds(formula.right, variable) == "never":
+                return replace(formula, left=push(formula.left))
             case ast.Iteration() if _binds(formula.body, variable) == "always":
                 last = push(formula.body)
                 joined = ast.Sequence(formula, last, formula.contiguous, formula.interval)
@@ -415,7 +416,7 @@ class _Normalizer:
                 return replace(formula, right=push(formula.right))
             case ast.Project() if variable is not ANY_MARK or len(formula.variables) == 1:
                 name = variable if variable is not ANY_MARK else formula.variables[0]
-                body = self._push_last(formula.body, name, predicate, condition, unbound)
+                body = self._push_last(formula.body, name, predicate, unbound)
                 return replace(formula, body=body)
             case ast.As() | ast.Or() | ast.Filter() | ast.Within():
                 return map_children(formula, push)
@@ -424,7 +425,8 @@ class _Normalizer:
             case ast.Select() if formula.strategy in _COMMUTING:
                 return map_children(formula, push)
             case _:
-                raise self._undecided(condition)
+                held = ast.LastPredicate(variable, predicate, if_unbound=unbound == "keep")
+                return ast.Filter(formula, held, span=formula.span)
 
     def _undecided(self, condition: ast.Expression) -> CatenaError:
         return error_at(
@@ -443,8 +445,8 @@ class _Normalizer:
         (variable,) = condition_variables(condition)
         holds = _as_predicate(condition)
         fails = ast.IsTrue(holds, negated=True, span=condition.span)
-        left_holds = self._push_last(formula.left, variable, holds, condition, "drop")
-        left_fails = self._push_last(formula.left, variable, fails, condition, "keep")
+        left_holds = self._push_last(formula.left, variable, holds, "drop")
+        left_fails = self._push_last(formula.left, variable, fails, "keep")
         return ast.Or(
             self._split(replace(_decide_right(formula, condition, True), left=left_holds)),
             self._split(replace(_decide_right(formula, condition, False), left=left_fails)),

@@ -1,0 +1,203 @@
+"""Complex event automata (CEA) as the compiler holds them: states, transitions, watchers.
+
+An automaton has one initial and one final state; nothing enters the initial state and nothing
+leaves the final one. A transition reads a row that satisfies all predicates of its guard and marks
+it with a set of variables. Paper 003, section 6; the engine's side is cpp/automaton/cea.h.
+
+What came before a run may matter to it: NEXT(A ; B) compares with matches that started earlier. So
+a transition may also ask in which state a *watcher* is before the row is read. A watcher is a
+deterministic machine that reads the stream from its first row, whatever the runs do; it knows
+nothing of them. While formulas are put together, watchers stand beside the automaton, and joining
+two automata means nothing to their watchers. At the end `unfolded` (watching.py) makes watchers and
+runs one automaton: states without a started run, of which there may then be several, are its
+*observers*.
+
+Invariant: a transition asks a watcher for one state at most. In an unfolded automaton no transition
+asks a watcher, and only an observer leads to an observer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from catena.query import ast
+
+Guard: TypeAlias = frozenset[ast.Expression]
+Marks: TypeAlias = frozenset[str]
+
+TRUE: Final[Guard] = frozenset()
+NO_MARKS: Final[Marks] = frozenset()
+INITIAL: Final = 0
+FINAL: Final = 1
+STATE_COUNT_MAX: Final = 10_000
+"""The states that an automaton may have before it is determinized."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A watcher's step on a row that satisfies the guard."""
+
+    guard: Guard
+    target: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Watcher:
+    """A deterministic machine that reads the whole stream, from state 0 on.
+
+    A row that no step of its state applies to leaves it where it is.
+    """
+
+    steps: tuple[tuple[Watch, ...], ...]
+
+
+When: TypeAlias = tuple[tuple[Watcher, int], ...]
+"""The states that watchers must be in before a row is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """Reads a row that satisfies every predicate of the guard, and marks it."""
+
+    source: int
+    guard: Guard
+    marks: Marks
+    target: int
+    when: When = ()
+    hides: bool = False
+    """The row counts as marked though no mark is shown: strategies compare marked rows."""
+
+    @property
+    def is_marked(self) -> bool:
+        return bool(self.marks) or self.hides
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """States are numbered from 0; 0 is the initial and 1 the final one.
+
+    `observers` are the states without a started run if there are several, the initial one included.
+    """
+
+    state_count: int
+    transitions: tuple[Transition, ...]
+    observers: frozenset[int] = frozenset()
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no run reaches the final state, whatever the rows are."""
+        return not any(t.target == FINAL for t in self.transitions)
+
+    def leaving(self) -> dict[int, list[Transition]]:
+        """The transitions by their source, for every state."""
+        found: dict[int, list[Transition]] = {state: [] for state in range(self.state_count)}
+        for t in self.transitions:
+            found[t.source].append(t)
+        return found
+
+    def marks_at_most_once(self, variable: str) -> bool:
+        """True if no run marks more than one row with the variable."""
+        edges = [(t.source, t.target) for t in self.transitions]
+        marked = (t.target for t in self.transitions if variable in t.marks)
+        after = closure(marked, edges)
+        return not any(variable in t.marks and t.source in after for t in self.transitions)
+
+
+def with_transitions(automaton: Automaton, transitions: Iterable[Transition]) -> Automaton:
+    """The automaton with other transitions, each once."""
+    return replace(automaton, transitions=tuple(dict.fromkeys(transitions)))
+
+
+def renumbered(automaton: Automaton, number: Callable[[int], int]) -> list[Transition]:
+    """The transitions with every state given another number."""
+    return [
+        replace(t, source=number(t.source), target=number(t.target)) for t in automaton.transitions
+    ]
+
+
+def project(automaton: Automaton, variables: Iterable[str]) -> Automaton:
+    """The automaton with only the marks of some variables kept."""
+    kept = frozenset(variables)
+    return with_transitions(
+        automaton, (replace(t, marks=t.marks & kept) for t in automaton.transitions)
+    )
+
+
+def show(automaton: Automaton, variables: Iterable[str]) -> Automaton:
+    """As `project`, but rows whose marks are all left out still count as marked."""
+    kept = frozenset(variables)
+    return with_transitions(
+        automaton,
+        (
+            replace(t, marks=t.marks & kept, hides=bool(t.marks) and not t.marks & kept)
+            for t in automaton.transitions
+        ),
+    )
+
+
+def trimmed(automaton: Automaton) -> Automaton:
+    """Without states that cannot be reached or lead nowhere; numbered anew. Observers stay."""
+    edges = [(t.source, t.target) for t in automaton.transitions]
+    reached = closure([INITIAL], edges)
+    useful = closure([FINAL], [(target, source) for source, target in edges])
+    useful = reached & (useful | automaton.observers)
+    numbers = {INITIAL: INITIAL, FINAL: FINAL}
+    for state in sorted(useful):
+        numbers.setdefault(state, len(numbers))
+    kept = (t for t in automaton.transitions if t.source in useful and t.target in useful)
+    transitions = renumbered(Automaton(0, tuple(kept)), numbers.__getitem__)
+    observers = frozenset(numbers[state] for state in automaton.observers & useful)
+    return with_transitions(Automaton(len(numbers), (), observers), transitions)
+
+
+def closure(first: Iterable[int], edges: Iterable[tuple[int, int]]) -> set[int]:
+    """The states that can be reached over the edges, the first ones included."""
+    onward: dict[int, list[int]] = {}
+    for source, target in edges:
+        onward.setdefault(source, []).append(target)
+    found = set(first)
+    pending = list(found)
+    while pending:
+        for state in onward.get(pending.pop(), ()):
+            if state not in found:
+                found.add(state)
+                pending.append(state)
+    return found
+
+
+def conjuncts(predicate: ast.Expression) -> Guard:
+    """A predicate as a guard: the parts that AND joins, one by one."""
+    if isinstance(predicate, ast.LogicalAnd):
+        return conjuncts(predicate.left) | conjuncts(predicate.right)
+    return frozenset({predicate})
+
+
+def string_equality(predicate: ast.Expression) -> tuple[str, str] | None:
+    """The attribute and the string, if the predicate asks one to equal the other.
+
+    Strings that begin with a digit do not count: two of them may be one and the same time.
+    """
+    match predicate:
+        case ast.Comparison(
+            op=ast.CompareOp.EQ, left=ast.Attribute(name=name), right=ast.Literal(value=str(value))
+        ) if not value.lstrip()[:1].isdigit():
+            return name, value
+    return None
+
+
+def contradicts_itself(guard: Guard) -> bool:
+    """True if the guard asks one attribute to equal two different strings, asks something to be
+    true and not to be, or is plainly false."""
+    values: dict[str, str] = {}
+    for predicate in guard:
+        match predicate:
+            case ast.Literal(value=False | None):
+                return True
+            case ast.IsTrue(operand=operand, negated=True) if operand in guard:
+                return True
+        equality = string_equality(predicate)
+        if equality is not None and values.setdefault(*equality) != equality[1]:
+            return True
+    return False
