@@ -165,7 +165,7 @@ TEST(open_matches_cost_nothing_more) {
 TEST(many_subsets_of_states_are_no_trouble) {
   // C ; A : ANY : ... : ANY : B with nothing shown but C: 2^12 sets of states for ALL.
   std::vector<Transition> transitions{
-      {0, letter('S'), 1, 1}, {1, kTrueGuard, kNoMarks, 1}, {1, letter('A'), kNoMarks, 2, true}};
+      {0, letter('C'), 1, 1}, {1, kTrueGuard, kNoMarks, 1}, {1, letter('A'), kNoMarks, 2, true}};
   for (StateId state = 2; state < 14; ++state) {
     transitions.push_back({state, kTrueGuard, kNoMarks, state + 1, true});
   }

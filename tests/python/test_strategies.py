@@ -12,7 +12,16 @@ from paths import check, run, snapshot_at_every_cut
 from test_semantics import COMMON, FEATURES, can_match, compare
 
 import oracle
-from generators import STREAMS, TERMS, UNARY, formulas_up_to, queries, rows, type_streams
+from generators import (
+    SELECTED,
+    STREAMS,
+    TERMS,
+    UNARY,
+    formulas_up_to,
+    queries,
+    rows,
+    type_streams,
+)
 
 STRATEGIES = ("NEXT", "LAST", "MAX", "STRICT")
 WINDOWS = (None, oracle.Events(2), oracle.Events(3))
@@ -46,7 +55,7 @@ def test_all_small_formulas_over_all_short_streams() -> None:
 
 selected = st.builds(
     lambda asked, strategy: replace(asked, strategy=strategy),
-    queries(FEATURES | TERMS | STREAMS),
+    queries(FEATURES | TERMS | STREAMS | SELECTED),
     st.sampled_from(STRATEGIES),
 )
 
