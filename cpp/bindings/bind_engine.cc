@@ -117,7 +117,7 @@ void bind_engine(py::module_& module) {
       .value("MAX", Strategy::kMax)
       .finalize();
   py::classh<Window>(module, "Window")
-      .def(py::init([](WindowKind kind, int64_t bound, double float_bound) {
+      .def(py::init([](WindowKind kind, uint64_t bound, double float_bound) {
              return Window{kind, bound, float_bound};
            }),
            py::arg("kind"), py::arg("bound") = 0, py::arg("float_bound") = 0.0)

@@ -205,3 +205,5 @@ def test_units_of_numeric_times() -> None:
         bare.count(pa.table({"type": ["A"], "ts": pa.array([0], pa.timestamp("s"))}))
     with pytest.raises(catena.CatenaError, match="did you mean 'ms'"):
         catena.Query("SELECT * WHERE A", time_unit="mss")
+        (pa.array([-(2**62), 2**62, 2**62], pa.timestamp("s")), "1e18 days", 2),
+        (pa.array([-(2**62), 2**62, 2**62 + 1]), str(2**63), 1),

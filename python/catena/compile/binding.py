@@ -17,7 +17,8 @@ from catena.errors import CatenaDataError, CatenaError, error_at
 from catena.query import ast
 
 _TICKS_NS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
-_INT64_MAX: Final = 2**63 - 1
+_UINT64_MAX: Final = 2**64 - 1
+"""No two clocks of 64 bits differ by more."""
 
 
 def order_columns(plan: Plan) -> tuple[str, ...]:
@@ -85,7 +86,7 @@ def _window(plan: Plan, schema: pa.Schema) -> _core.Window:
         case None:
             return _core.Window(_core.WindowKind.NONE)
         case ast.EventsWindow():
-            return _core.Window(_core.WindowKind.EVENTS, min(window.count, _INT64_MAX))
+            return _core.Window(_core.WindowKind.EVENTS, window.count)
         case ast.AttributeWindow():
             type = schema.field(window.attribute).type
             if not (
@@ -108,7 +109,7 @@ def _clock_window(amount: Fraction, type: pa.DataType) -> _core.Window:
     if pa.types.is_floating(type):
         return _core.Window(_core.WindowKind.FLOAT, 0, float(amount))
     whole = amount.numerator // amount.denominator  # Differences are whole: rounding down is exact.
-    return _core.Window(_core.WindowKind.INT, min(whole, _INT64_MAX))
+    return _core.Window(_core.WindowKind.INT, min(whole, _UINT64_MAX))
 
 
 def in_ticks(bound: ast.Bound, type: pa.DataType, plan: Plan) -> Fraction:
