@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import polars
 
 FIRST_READ: Final = 256
-"""Matches made at once at first; each further read makes four times as many, up to the limit."""
+"""Matches made at once at first; each further read makes four times as many, up to the limit. The
+core ends a read early when the matches are long."""
 
 READ_MAX: Final = 65_536
 

@@ -162,6 +162,18 @@ def test_counts_are_exact_past_64_bits() -> None:
     query = catena.Query("SELECT * WHERE A ; B+ ; C")
     events = {"type": ["A", *["B"] * 200, "C"]}
     assert query.count(events) == 2**200 - 1
+def test_long_matches_are_read_in_smaller_pieces() -> None:
+    """At most a million positions are in memory at once, and one match more."""
+    query = catena.Query("SELECT x WHERE (A:+) AS x")
+    lengths = []
+    for batch in query.run({"type": ["A"] * 2_000}).batches():
+        lengths.append(len(batch.column("x").flatten()))
+        if len(lengths) == 40:
+            break
+    assert max(lengths) < 2**20 + 2_000
+    assert max(lengths) >= 2**20
+
+
     first = next(iter(query.run(events)))
     assert first.start == 0 and first.end == 201
 
