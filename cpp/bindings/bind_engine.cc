@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "bindings/import_batch.h"
 #include "bindings/module.h"
 #include "bindings/shared_results.h"
 #include "engine/engine.h"
@@ -12,16 +13,6 @@ namespace py = pybind11;
 
 namespace catena {
 namespace {
-
-// Takes the two capsules of the Arrow PyCapsule interface (__arrow_c_array__).
-Batch import_batch(const py::tuple& capsules) {
-  auto* schema = static_cast<ArrowSchema*>(
-      PyCapsule_GetPointer(py::object(capsules[0]).ptr(), "arrow_schema"));
-  auto* array =
-      static_cast<ArrowArray*>(PyCapsule_GetPointer(py::object(capsules[1]).ptr(), "arrow_array"));
-  if (schema == nullptr || array == nullptr) throw py::error_already_set();
-  return Batch(schema, array);
-}
 
 // An engine with a lock, since the interpreter's own is released while a batch is read.
 class LockedEngine {
