@@ -17,6 +17,7 @@ from catena.measures import PositionLists, attribute_lists, measure
 from catena.rowstore import RowStore
 
 if TYPE_CHECKING:
+from catena.unify import agreed
     import pandas
     import polars
 
@@ -141,8 +142,7 @@ class Matches:
         Columns: `start` and `end` positions, `start_time` and `end_time` if there is a time column,
         the partition key, and the items: lists of positions for variables, values for measures.
         """
-        tables = [pa.Table.from_batches([batch]) for batch in self.batches()]
-        return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+        return pa.Table.from_batches(agreed(list(self.batches()))).combine_chunks()
 
     def to_pandas(self) -> pandas.DataFrame:
         """All matches as a pandas DataFrame."""

@@ -23,6 +23,7 @@ from catena.compile.automaton import Guard
 from catena.errors import CatenaError, error_at
 from catena.query import ast
 from catena.query.format import format_expression
+from catena.unify import is_text
 
 Kind: TypeAlias = Literal["bool", "int", "float", "string", "timestamp", "date", "duration", "null"]
 
@@ -368,8 +369,8 @@ def _column_value(type: pa.DataType) -> Value | None:
     """What is known of a column by its type alone; None if predicates cannot read it."""
     types = pa.types
     if types.is_dictionary(type):
-        return _column_value(type.value_type) if _is_text(type.value_type) else None
-    if _is_text(type):
+        return _column_value(type.value_type) if is_text(type.value_type) else None
+    if is_text(type):
         return Value(0, "string")
     if types.is_boolean(type):
         return Value(0, "bool")
@@ -388,12 +389,6 @@ def _column_value(type: pa.DataType) -> Value | None:
     if types.is_duration(type):
         return Value(0, "duration", tick_ns=_NANOSECONDS[type.unit])
     return None
-
-
-def _is_text(type: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type)
-    )
 
 
 def _comparable(left: Value, right: Value) -> bool:
