@@ -79,11 +79,15 @@ class LockedEngine {
   Engine engine_;
 };
 
-Binding make_binding(const Program& program, const std::vector<std::pair<uint32_t, bool>>& order,
-                     std::optional<uint32_t> clock, const Window& window,
-                     std::vector<uint32_t> keys, std::optional<GuardId> row_guard) {
-  Binding binding{program, {}, clock, window, std::move(keys), row_guard};
+using ColumnAndIsFloat = std::pair<uint32_t, bool>;
+
+Binding make_binding(const Program& program, const std::vector<ColumnAndIsFloat>& order,
+                     std::optional<uint32_t> clock, std::optional<ColumnAndIsFloat> part_clock,
+                     const Window& window, std::vector<uint32_t> keys,
+                     std::optional<GuardId> row_guard) {
+  Binding binding{program, {}, clock, {}, window, std::move(keys), row_guard};
   for (const auto& [column, is_float] : order) binding.order.push_back({column, is_float});
+  if (part_clock) binding.part_clock = OrderColumn{part_clock->first, part_clock->second};
   return binding;
 }
 
@@ -115,7 +119,8 @@ void bind_engine(py::module_& module) {
       .def("threshold", &Window::threshold);
   py::classh<Binding>(module, "Binding")
       .def(py::init(&make_binding), py::kw_only(), py::arg("program"), py::arg("order"),
-           py::arg("clock"), py::arg("window"), py::arg("keys"), py::arg("row_guard"));
+           py::arg("clock"), py::arg("part_clock"), py::arg("window"), py::arg("keys"),
+           py::arg("row_guard"));
   py::classh<LockedEngine>(module, "Engine")
       .def(py::init([](std::shared_ptr<const Cea> cea, Strategy strategy, Consume consume,
                        bool is_partitioned, bool has_window, bool drops_late_rows,

@@ -68,6 +68,7 @@ class Binding:
         program: Program,
         order: Sequence[tuple[int, bool]],
         clock: int | None,
+        part_clock: tuple[int, bool] | None,
         window: Window,
         keys: Sequence[int],
         row_guard: int | None,

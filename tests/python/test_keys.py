@@ -1,4 +1,5 @@
-"""Keys of PARTITION BY: equal values are one part, whatever the types of the batches they come in."""
+"""Keys of PARTITION BY: equal values are one part, whatever the types of the batches they come in;
+each part is a stream of its own, with its own clock."""
 
 from __future__ import annotations
 
@@ -104,3 +105,67 @@ def test_layouts_of_strings_agree_in_a_table_of_all_matches() -> None:
 def test_what_cannot_be_a_key() -> None:
     with pytest.raises(catena.CatenaDataError, match=r"list<.*which cannot be a key"):
         QUERY.count({"type": ["A"], "k": [[1]]})
+
+
+CLOCK = catena.Query("SELECT x WHERE A AS x ; A PARTITION BY [k] WITHIN 5 [c]")
+
+
+def test_a_clock_must_not_fall_within_its_part() -> None:
+    events = {"type": ["A"] * 5, "k": ["p", "q", "p", "q", "q"], "c": [100, 1, 104, 3, 7]}
+    assert [(m["k"], m.start, m.end) for m in CLOCK.run(events)] == [
+        ("p", 0, 2),
+        ("q", 1, 3),
+        ("q", 3, 4),
+    ]
+    events["c"] = [100, 1, 104, 3, 2]
+    with pytest.raises(catena.CatenaDataError, match="row 4: column 'c' goes back"):
+        CLOCK.count(events)
+
+
+def test_a_row_of_no_part_may_hold_any_clock() -> None:
+    events = {"type": ["A"] * 4, "k": ["p", None, None, "p"], "c": [100, None, 3, 101]}
+    assert CLOCK.count(events) == 1
+    query = catena.Query("SELECT * FROM S WHERE A ; A WITHIN 5 [c]", stream="s")
+    assert query.count({"type": ["A"] * 3, "s": ["S", "T", "S"], "c": [1.5, None, 2.0]}) == 1
+    with pytest.raises(catena.CatenaDataError, match="row 1: column 'c' orders the rows and is nu"):
+        query.count({"type": ["A"] * 3, "s": ["S", "S", "S"], "c": [1.5, None, 2.0]})
+
+
+def test_a_clock_that_falls_leaves_the_stream_as_it_was() -> None:
+    stream = CLOCK.stream()
+    stream.push({"type": ["A", "A"], "k": ["p", "q"], "c": [100, 1]})
+    with pytest.raises(catena.CatenaDataError, match="row 3: column 'c' goes back"):
+        stream.push({"type": ["A", "A"], "k": ["q", "p"], "c": [9, 99]})
+    assert stream.position == 2
+    restored = CLOCK.restore(stream.snapshot())
+    for going_on in (stream, restored):
+        with pytest.raises(catena.CatenaDataError, match="row 2: column 'c' goes back"):
+            going_on.push({"type": "A", "k": "p", "c": 99})
+        assert [m["k"] for m in going_on.push({"type": "A", "k": "q", "c": 6})] == ["q"]
+        assert [m["k"] for m in going_on.push({"type": "A", "k": "p", "c": 105})] == ["p"]
+
+
+def test_late_rows_of_a_part_are_dropped() -> None:
+    stream = CLOCK.stream(on_late="drop")
+    events = {"type": ["A"] * 4, "k": ["p", "q", "p", "p"], "c": [100, 1, 99, 100]}
+    assert [(m.start, m.end) for m in stream.push(events)] == [(0, 3)]
+    assert stream.late_count == 1
+
+
+def test_the_time_must_not_fall_over_all_parts() -> None:
+    query = catena.Query(CLOCK.text, time="ts")
+    events = {"type": ["A", "A"], "k": ["p", "q"], "c": [5, 1], "ts": [1, 2]}
+    assert query.count(events) == 0
+    with pytest.raises(catena.CatenaDataError, match="row 1: column 'ts' goes back"):
+        query.count({**events, "ts": [2, 1]})
+
+
+def test_parts_with_a_clock_of_their_own_expire_by_it() -> None:
+    """What lies behind a part's own clock is let go, however far other parts have come."""
+    stream = CLOCK.stream()
+    stream.push({"type": "A", "k": "slow", "c": 0})
+    for at in range(0, 300_000, 50_000):
+        clocks = list(range(at, at + 50_000))
+        stream.push({"type": ["A"] * 50_000, "k": ["fast"] * 50_000, "c": clocks})
+    assert stream.stats()["graph_nodes"] < 200_000
+    assert [m["k"] for m in stream.push({"type": "A", "k": "slow", "c": 5})] == ["slow"]

@@ -39,15 +39,26 @@ def bind(plan: Plan, schema: pa.Schema, keys: Sequence[int]) -> _core.Binding:
         name: (schema.get_field_index(name), _is_float_clock(schema, name))
         for name in order_columns(plan)
     }
+    by_part = _part_clock(plan)
+    part_clock = None if by_part is None else order.pop(by_part)
     guards = plan.guards
     return _core.Binding(
         program=bind_guards(guards, schema, plan.text),
         order=list(order.values()),
-        clock=_clock(plan, tuple(order)),
+        clock=None if part_clock else _clock(plan, tuple(order)),
+        part_clock=part_clock,
         window=_window(plan, schema),
         keys=keys,
         row_guard=None if plan.row_guard is None else guards.index(plan.row_guard),
     )
+
+
+def _part_clock(plan: Plan) -> str | None:
+    """The clock of a window if it must not fall within each part only, not over all rows."""
+    window = plan.query.window
+    if not isinstance(window, ast.AttributeWindow) or window.attribute == plan.settings.time:
+        return None
+    return window.attribute if plan.keys or plan.row_guard is not None else None
 
 
 def _is_float_clock(schema: pa.Schema, name: str) -> bool:
