@@ -20,6 +20,8 @@ using Position = int64_t;  // A row's number in the whole stream.
 // clocks are mapped to integers in an order-preserving way (engine/window.h).
 using Clock = int64_t;
 
+__extension__ typedef __int128 Wide;  // Holds every int64 and every uint64.
+
 inline constexpr GuardId kTrueGuard = std::numeric_limits<GuardId>::max();
 inline constexpr DetStateId kNoState = std::numeric_limits<DetStateId>::max();
 inline constexpr MarksId kNoMarks = 0;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "bindings/import_batch.h"
 #include "bindings/module.h"
 #include "bindings/shared_results.h"
 #include "engine/engine.h"
@@ -12,16 +13,6 @@ namespace py = pybind11;
 
 namespace catena {
 namespace {
-
-// Takes the two capsules of the Arrow PyCapsule interface (__arrow_c_array__).
-Batch import_batch(const py::tuple& capsules) {
-  auto* schema = static_cast<ArrowSchema*>(
-      PyCapsule_GetPointer(py::object(capsules[0]).ptr(), "arrow_schema"));
-  auto* array =
-      static_cast<ArrowArray*>(PyCapsule_GetPointer(py::object(capsules[1]).ptr(), "arrow_array"));
-  if (schema == nullptr || array == nullptr) throw py::error_already_set();
-  return Batch(schema, array);
-}
 
 // An engine with a lock, since the interpreter's own is released while a batch is read.
 class LockedEngine {
@@ -88,11 +79,15 @@ class LockedEngine {
   Engine engine_;
 };
 
-Binding make_binding(const Program& program, const std::vector<std::pair<uint32_t, bool>>& order,
-                     std::optional<uint32_t> clock, const Window& window,
-                     std::vector<uint32_t> keys, std::optional<GuardId> row_guard) {
-  Binding binding{program, {}, clock, window, std::move(keys), row_guard};
+using ColumnAndIsFloat = std::pair<uint32_t, bool>;
+
+Binding make_binding(const Program& program, const std::vector<ColumnAndIsFloat>& order,
+                     std::optional<uint32_t> clock, std::optional<ColumnAndIsFloat> part_clock,
+                     const Window& window, std::vector<uint32_t> keys,
+                     std::optional<GuardId> row_guard) {
+  Binding binding{program, {}, clock, {}, window, std::move(keys), row_guard};
   for (const auto& [column, is_float] : order) binding.order.push_back({column, is_float});
+  if (part_clock) binding.part_clock = OrderColumn{part_clock->first, part_clock->second};
   return binding;
 }
 
@@ -117,14 +112,15 @@ void bind_engine(py::module_& module) {
       .value("MAX", Strategy::kMax)
       .finalize();
   py::classh<Window>(module, "Window")
-      .def(py::init([](WindowKind kind, int64_t bound, double float_bound) {
+      .def(py::init([](WindowKind kind, uint64_t bound, double float_bound) {
              return Window{kind, bound, float_bound};
            }),
            py::arg("kind"), py::arg("bound") = 0, py::arg("float_bound") = 0.0)
       .def("threshold", &Window::threshold);
   py::classh<Binding>(module, "Binding")
       .def(py::init(&make_binding), py::kw_only(), py::arg("program"), py::arg("order"),
-           py::arg("clock"), py::arg("window"), py::arg("keys"), py::arg("row_guard"));
+           py::arg("clock"), py::arg("part_clock"), py::arg("window"), py::arg("keys"),
+           py::arg("row_guard"));
   py::classh<LockedEngine>(module, "Engine")
       .def(py::init([](std::shared_ptr<const Cea> cea, Strategy strategy, Consume consume,
                        bool is_partitioned, bool has_window, bool drops_late_rows,

@@ -1,10 +1,10 @@
-#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include <memory>
 
 #include "bindings/module.h"
 #include "bindings/shared_results.h"
+#include "bindings/to_numpy.h"
 #include "matches/counter.h"
 #include "matches/match_columns.h"
 
@@ -12,14 +12,6 @@ namespace py = pybind11;
 
 namespace catena {
 namespace {
-
-// Hands a vector over to numpy without copying.
-template <typename T>
-py::array_t<T> to_numpy(std::vector<T>&& values) {
-  auto* owned = new std::vector<T>(std::move(values));
-  const py::capsule owner(owned, [](void* p) { delete static_cast<std::vector<T>*>(p); });
-  return py::array_t<T>(static_cast<py::ssize_t>(owned->size()), owned->data(), owner);
-}
 
 py::object to_python(const BigCount& count) {
   py::object result = py::int_(0);

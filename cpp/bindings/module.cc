@@ -4,6 +4,7 @@
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The engine of catena. Private: use the package.";
   catena::bind_errors(module);
+  catena::bind_decimals(module);
   catena::bind_program(module);
   catena::bind_automaton(module);
   catena::bind_matches(module);

@@ -6,6 +6,7 @@
 namespace catena {
 
 void bind_errors(pybind11::module_& module);
+void bind_decimals(pybind11::module_& module);
 void bind_program(pybind11::module_& module);
 void bind_automaton(pybind11::module_& module);
 void bind_engine(pybind11::module_& module);

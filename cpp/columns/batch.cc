@@ -4,7 +4,9 @@
 #include "columns/batch.h"
 
 #include <bit>
+#include <charconv>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -73,8 +75,21 @@ PhysicalType temporal_type(std::string_view format) {
   return PhysicalType::kUnsupported;
 }
 
+// "d:precision,scale" or "d:precision,scale,bits": the scale, if the decimal has 128 bits.
+std::optional<int32_t> decimal_scale(std::string_view format) {
+  const size_t comma = format.find(',');
+  if (!format.starts_with("d:") || comma == std::string_view::npos) return std::nullopt;
+  const char* end = format.data() + format.size();
+  int32_t scale = 0;
+  const auto [rest, error] = std::from_chars(format.data() + comma + 1, end, scale);
+  if (error != std::errc()) return std::nullopt;
+  if (rest != end && std::string_view(rest, end) != ",128") return std::nullopt;
+  return scale;
+}
+
 PhysicalType physical_type(std::string_view format) {
   if (format == "vu") return PhysicalType::kUtf8View;
+  if (decimal_scale(format)) return PhysicalType::kDecimal;
   if (format.starts_with('t')) return temporal_type(format);
   if (format.size() != 1) return PhysicalType::kUnsupported;
   switch (format[0]) {
@@ -162,6 +177,13 @@ uint64_t Column::index_at(int64_t row) const {
   }
 }
 
+Wide Column::decimal_at(int64_t row) const {
+  assert(type_ == PhysicalType::kDecimal);
+  Wide value;
+  std::memcpy(&value, static_cast<const char*>(values_) + (offset_ + row) * 16, 16);
+  return value;
+}
+
 // A view is 16 bytes: the length, then either up to 12 bytes of text or a 4-byte prefix, the
 // number of a buffer and an offset into it.
 std::string_view Column::view_at(int64_t row) const {
@@ -244,6 +266,7 @@ Column Batch::open(const ArrowSchema& schema, const ArrowArray& array, int64_t r
       (array.null_count > 0 || count_zeros(bitmap, column.offset_, length) > 0)) {
     column.validity_ = bitmap;
   }
+  column.decimal_scale_ = decimal_scale(column.format_).value_or(0);
   if (column.type_ == PhysicalType::kUtf8View) column.view_buffers_ = array.buffers + 2;
   if (buffer_count_min(column.type_) == 3) {
     column.bytes_ = static_cast<const char*>(array.buffers[2]);

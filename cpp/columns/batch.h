@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/types.h"
 #include "columns/arrow_abi.h"
 
 namespace catena {
@@ -37,6 +38,7 @@ enum class PhysicalType : uint8_t {
   kLargeUtf8,
   kUtf8View,
   kDictionary,  // Integer indices into a dictionary of strings.
+  kDecimal,     // 128 bits; only keys and decimals.h read it.
   kUnsupported,
 };
 
@@ -75,6 +77,10 @@ class Column {
   void read_bools(int64_t begin, int64_t count, uint8_t* out) const;
   bool bool_at(int64_t row) const;
 
+  // kDecimal: the value times 10 to the power of the scale.
+  Wide decimal_at(int64_t row) const;
+  int32_t decimal_scale() const { return decimal_scale_; }
+
   // The string of a valid row, of any string type.
   std::string_view string_at(int64_t row) const;
   // kUtf8 (int32_t) and kLargeUtf8 (int64_t): length() + 1 offsets into string_bytes().
@@ -100,6 +106,7 @@ class Column {
   std::string_view name_;
   std::string_view format_;
   int64_t length_ = 0;
+  int32_t decimal_scale_ = 0;
   int64_t offset_ = 0;                         // Of row 0 in every buffer below.
   const uint8_t* validity_ = nullptr;          // Null when no row is null.
   const void* values_ = nullptr;               // Values, bits, indices, offsets or views.

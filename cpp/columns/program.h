@@ -20,9 +20,9 @@
 #include <string_view>
 #include <vector>
 
-namespace catena {
+#include "base/types.h"
 
-__extension__ typedef __int128 Wide;  // Holds every int64 and every uint64.
+namespace catena {
 
 enum class ValueType : uint8_t { kBool, kInt, kWide, kFloat, kString };
 

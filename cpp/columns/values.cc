@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "columns/decimals.h"
 
 namespace catena {
 namespace {
@@ -52,29 +53,82 @@ void append_word(std::string& key, uint64_t word) {
   for (int shift = 0; shift < 64; shift += 8) key.push_back(static_cast<char>(word >> shift));
 }
 
-// One word for all zeros and one for all NaN.
-uint64_t canonical_bits(double value) {
+bool fits_64_bits(Wide value) {
+  return value >= std::numeric_limits<int64_t>::min() &&
+         value <= std::numeric_limits<uint64_t>::max();
+}
+
+void append_integer(std::string& key, Wide value) {
+  key.push_back(value > std::numeric_limits<int64_t>::max() ? 'u' : 'i');
+  append_word(key, static_cast<uint64_t>(value));
+}
+
+// A whole number as an integer, so that 1.0 is the key that 1 is; one word for all NaN.
+void append_float(std::string& key, double value) {
+  if (value >= -0x1p63 && value < 0x1p64 && std::trunc(value) == value) {
+    return append_integer(key, static_cast<Wide>(value));
+  }
+  key.push_back('f');
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
-  return std::bit_cast<uint64_t>(value + 0.0);
+  append_word(key, std::bit_cast<uint64_t>(value));
+}
+
+// As the number that it is; only one that needs more digits than a float64 has is a kind of its
+// own.
+void append_decimal(std::string& key, const Decimal& decimal) {
+  if (is_short(decimal)) return append_float(key, nearest_float(decimal));
+  Wide whole = decimal.digits;
+  for (int32_t zeros = decimal.scale; zeros < 0 && fits_64_bits(whole); ++zeros) whole *= 10;
+  if (decimal.scale <= 0 && fits_64_bits(whole)) return append_integer(key, whole);
+  key.push_back('d');
+  append_word(key, static_cast<uint64_t>(decimal.digits));
+  append_word(key, static_cast<uint64_t>(decimal.digits >> 64));
+  append_word(key, static_cast<uint64_t>(decimal.scale));
+}
+
+int64_t ticks_per_second(char unit) {
+  switch (unit) {
+    case 's':
+      return 1;
+    case 'm':
+      return 1'000;
+    case 'u':
+      return 1'000'000;
+    default:
+      return 1'000'000'000;
+  }
+}
+
+// By the instant, or the length, in seconds and nanoseconds. Times with a zone are instants; dates
+// and times without one are what the clock on some wall shows; the two are never equal.
+void append_temporal(std::string& key, std::string_view format, int64_t value) {
+  const bool is_zoned = format.starts_with("ts") && format.size() > 4;
+  key.push_back(format.starts_with("tD") ? 'D' : is_zoned ? 'Z' : 'T');
+  if (format == "tdD") value *= 86'400;
+  const int64_t ticks = format == "tdD" ? 1 : ticks_per_second(format[2]);
+  const int64_t rest = value % ticks;  // Has the sign of the value.
+  append_word(key, static_cast<uint64_t>(value / ticks - (rest < 0 ? 1 : 0)));
+  append_word(key,
+              static_cast<uint64_t>((rest < 0 ? rest + ticks : rest) * (1'000'000'000 / ticks)));
+}
+
+void append_string(std::string& key, std::string_view text) {
+  key.push_back('s');
+  append_word(key, text.size());
+  key.append(text);
 }
 
 void append_value(const Column& column, int64_t row, std::string& key) {
-  if (is_string(column.type())) {
-    const std::string_view text = column.string_at(row);
-    key.push_back('s');
-    append_word(key, text.size());
-    key.append(text);
-  } else if (is_float(column.type())) {
-    key.push_back('f');
-    append_word(key, canonical_bits(float_at(column, row)));
-  } else if (column.type() == PhysicalType::kBool) {
-    key.push_back(column.bool_at(row) ? 't' : 'n');
-  } else {
-    const int64_t value = int_at(column, row);
-    const bool is_large = column.type() == PhysicalType::kUInt64 && value < 0;
-    key.push_back(is_large ? 'u' : 'i');
-    append_word(key, static_cast<uint64_t>(value));
+  if (is_string(column.type())) return append_string(key, column.string_at(row));
+  if (is_float(column.type())) return append_float(key, float_at(column, row));
+  if (column.type() == PhysicalType::kBool) return key.push_back(column.bool_at(row) ? 't' : 'n');
+  if (column.type() == PhysicalType::kDecimal) {
+    return append_decimal(key, normalized(column.decimal_at(row), column.decimal_scale()));
   }
+  const int64_t value = int_at(column, row);
+  if (column.format().starts_with('t')) return append_temporal(key, column.format(), value);
+  const bool is_large = column.type() == PhysicalType::kUInt64;
+  append_integer(key, is_large ? static_cast<Wide>(static_cast<uint64_t>(value)) : Wide{value});
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // What the engine reads of a row beside its class: clocks and keys.
 //
-// Invariant: equal keys have equal bytes and different keys different ones, whatever the widths of
-// the integer columns they came from. Cost: linear in the values read.
+// Invariant: equal keys have equal bytes and different keys different ones, whatever the types of
+// the columns they came from: 1 = 1.0 as numbers of any width, 1 s = 1000 ms as times of any unit,
+// strings are their text. Booleans, numbers, strings, times and durations differ from each other.
+// Cost: linear in the values read.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "engine/snapshot.h"
@@ -19,23 +20,21 @@ constexpr uint32_t kFrontierCountMin = 1u << 14;
 // Rows between two looks at the budgets above.
 constexpr int64_t kRowsPerRound = 4096;
 
-// The values of an order column as clocks. Nulls and NaN are refused, with their position.
-std::vector<Clock> read_order(const Batch& batch, const OrderColumn& order, Position first) {
+// The values of an order column as clocks. Nulls and NaN are refused, with their position, which
+// is counted from the `first` row of the batch.
+void read_order(const Batch& batch, const OrderColumn& order, Position first, int64_t begin,
+                int64_t count, Clock* clocks) {
   const Column& column = batch.column(order.column);
-  const auto count = static_cast<size_t>(batch.num_rows());
-  std::vector<Clock> clocks(count);
   try {
-    if (!order.is_float) {
-      read_clock_int(column, 0, batch.num_rows(), clocks.data());
-      return clocks;
+    if (!order.is_float) return read_clock_int(column, begin, count, clocks);
+    for (int64_t i = 0; i < count; ++i) {
+      double value;
+      read_clock_float(column, begin + i, 1, &value);
+      clocks[i] = clock_of_float(value);
     }
-    std::vector<double> values(count);
-    read_clock_float(column, 0, batch.num_rows(), values.data());
-    for (size_t row = 0; row < count; ++row) clocks[row] = clock_of_float(values[row]);
   } catch (const Error& error) {
     throw Error(error.kind, error.what(), first + error.row.value_or(0));
   }
-  return clocks;
 }
 
 }  // namespace
@@ -66,6 +65,7 @@ std::shared_ptr<ResultSet> Engine::push(const Batch& batch) {
     throw Error(ErrorKind::kUser, "this stream has stopped at an earlier error; start a new one");
   }
   BatchPlan plan = check_order(batch);
+  if (binding_->part_clock) check_part_clocks(batch, plan);
   auto results = std::make_shared<ResultSet>();
   has_failed_ = true;  // Until the batch is through: half a batch is no state to go on from.
   evaluate(batch, plan, *results);
@@ -86,9 +86,9 @@ Engine::BatchPlan Engine::check_order(const Batch& batch) const {
   if (plan.last_order.size() != order_count) {
     throw Error(ErrorKind::kSnapshot, "the snapshot was taken with other time columns");
   }
-  std::vector<std::vector<Clock>> values;
-  for (const OrderColumn& order : binding_->order) {
-    values.push_back(read_order(batch, order, state_.position));
+  std::vector<std::vector<Clock>> values(order_count, std::vector<Clock>(rows));
+  for (size_t i = 0; i < order_count; ++i) {
+    read_order(batch, binding_->order[i], state_.position, 0, batch.num_rows(), values[i].data());
   }
   for (size_t row = 0; row < rows; ++row) {
     size_t bad = 0;
@@ -97,18 +97,53 @@ Engine::BatchPlan Engine::check_order(const Batch& batch) const {
       for (size_t i = 0; i < order_count; ++i) plan.last_order[i] = values[i][row];
       continue;
     }
-    if (!options_.drops_late_rows) {
-      throw Error(ErrorKind::kData,
-                  "column '" + std::string(batch.column(binding_->order[bad].column).name()) +
-                      "' goes back: its value is smaller than in an earlier row",
-                  state_.position + static_cast<Position>(row));
-    }
-    if (plan.is_late.empty()) plan.is_late.resize(rows, false);
-    plan.is_late[row] = true;
-    ++plan.late_count;
+    refuse_or_drop(batch, binding_->order[bad], static_cast<int64_t>(row), plan);
   }
   if (binding_->clock) plan.clocks = std::move(values[*binding_->clock]);
   return plan;
+}
+
+// The same for the clocks of the parts.
+void Engine::check_part_clocks(const Batch& batch, BatchPlan& plan) {
+  std::unordered_map<std::string, Clock> last_clocks;  // Of the parts that this batch has rows of.
+  plan.clocks.resize(static_cast<size_t>(batch.num_rows()));
+  class_of_row_.resize(kRowsPerRound);
+  for (int64_t row = 0; row < batch.num_rows(); ++row) {
+    const int64_t in_round = row % kRowsPerRound;
+    if (in_round == 0) {
+      const int64_t count = std::min(kRowsPerRound, batch.num_rows() - row);
+      classifier_->classify(batch, row, count, class_of_row_.data());
+    }
+    if (!plan.is_late.empty() && plan.is_late[static_cast<size_t>(row)]) continue;
+    if (!takes_part(class_of_row_[static_cast<size_t>(in_round)])) continue;
+    key_.clear();
+    if (!key_encoder_->encode(batch, row, key_)) continue;
+    Clock& clock = plan.clocks[static_cast<size_t>(row)];
+    read_order(batch, *binding_->part_clock, state_.position, row, 1, &clock);
+    const auto [last, is_new] = last_clocks.try_emplace(key_, kClockMin);
+    if (const PartState* part = state_.parts.find(key_); is_new && part) {
+      last->second = part->last_clock;
+    }
+    if (clock < last->second) {
+      refuse_or_drop(batch, *binding_->part_clock, row, plan);
+    } else {
+      last->second = clock;
+    }
+  }
+}
+
+// What becomes of a row whose clock goes back.
+void Engine::refuse_or_drop(const Batch& batch, const OrderColumn& order, int64_t row,
+                            BatchPlan& plan) const {
+  if (!options_.drops_late_rows) {
+    throw Error(ErrorKind::kData,
+                "column '" + std::string(batch.column(order.column).name()) +
+                    "' goes back: its value is smaller than in an earlier row",
+                state_.position + row);
+  }
+  if (plan.is_late.empty()) plan.is_late.resize(static_cast<size_t>(batch.num_rows()), false);
+  plan.is_late[static_cast<size_t>(row)] = true;
+  ++plan.late_count;
 }
 
 void Engine::evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& results) {
@@ -145,6 +180,7 @@ void Engine::evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t be
 void Engine::visit(PartState& part, ClassId cls, Position position, Clock batch_clock,
                    std::vector<Root>& roots) {
   ++part.row_count;
+  part.last_clock = batch_clock;
   if (part.epoch != state_.epoch) empty(part);
   if (!strategy_ && frontiers_.step(part.frontier, cls).is_identity) return;
   const WindowKind kind = binding_->window.kind;
@@ -213,8 +249,10 @@ Clock Engine::threshold_of(const PartState& part) const {
   if (binding_->window.kind == WindowKind::kEvents) {
     return binding_->window.threshold(part.row_count);
   }
-  if (!binding_->clock || state_.last_order.empty()) return kClockMin;
-  return binding_->window.threshold(state_.last_order[*binding_->clock]);
+  Clock last = kClockMin;
+  if (binding_->part_clock) last = part.last_clock;
+  if (binding_->clock && !state_.last_order.empty()) last = state_.last_order[*binding_->clock];
+  return last == kClockMin ? kClockMin : binding_->window.threshold(last);
 }
 
 void Engine::trim_strategy() {

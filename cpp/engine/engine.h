@@ -3,7 +3,8 @@
 // The machine (automaton, classes, determinized states, frontiers) only caches and may be shared by
 // all parts; the state (graph, parts, counters) is what a snapshot holds. A batch is first checked
 // as a whole (times, nulls), so bad data leaves the stream as it was; then its rows are classified
-// column by column, and each row takes its part one step further.
+// column by column, and each row takes its part one step further. A part that is dropped for having
+// no live run takes its clock with it, so it may start anew at a smaller one.
 //
 // Between rows of different parts nothing is shared but the graph's arena. When the graph has grown
 // to a multiple of what was in use, it is compacted; results already given keep the old one alive.
@@ -43,7 +44,7 @@ struct EngineOptions {
   uint32_t class_count_max = 65'536;
 };
 
-// A column whose values must not fall: the time, and the attribute of an attribute window.
+// A column whose values must not fall.
 struct OrderColumn {
   uint32_t column;
   bool is_float;
@@ -52,8 +53,11 @@ struct OrderColumn {
 // How a query meets the columns of a batch.
 struct Binding {
   Program program;
-  std::vector<OrderColumn> order;
-  std::optional<uint32_t> clock;  // The one of `order` that the window measures by.
+  std::vector<OrderColumn> order;  // Over the whole stream.
+  std::optional<uint32_t> clock;   // The one of `order` that the window measures by.
+  // In place of `clock`: what the window measures by must not fall within each part, and may be
+  // anything in rows of no part.
+  std::optional<OrderColumn> part_clock;
   Window window;
   std::vector<uint32_t> keys;
   std::optional<GuardId> row_guard;  // Rows that fail it take no part at all.
@@ -114,6 +118,9 @@ class Engine {
   };
 
   BatchPlan check_order(const Batch& batch) const;
+  void check_part_clocks(const Batch& batch, BatchPlan& plan);
+  void refuse_or_drop(const Batch& batch, const OrderColumn& order, int64_t row,
+                      BatchPlan& plan) const;
   void evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& results);
   void evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t count,
                      std::vector<Root>& roots);

@@ -18,6 +18,11 @@ uint32_t PartTable::find_or_add(std::string_view key) {
   return place;
 }
 
+const PartState* PartTable::find(std::string_view key) const {
+  const auto found = places_.find(key);
+  return found == places_.end() ? nullptr : &states_[found->second];
+}
+
 void PartTable::drop_idle() {
   for (auto it = places_.begin(); it != places_.end();) {
     if (states_[it->second].frontier != FrontierTable::kEmpty || states_[it->second].runs) {

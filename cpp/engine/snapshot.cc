@@ -83,6 +83,7 @@ void write_part(ByteWriter& out, const SnapshotContext& context, std::string_vie
                 const PartState& part) {
   out.text(key);
   out.i64(part.row_count);
+  out.i64(part.last_clock);
   const auto& [before, states] = context.frontiers.key_of(part.frontier);
   write_state_set(out, context.determinizer.states_of(before));
   out.u64(states.size());
@@ -137,6 +138,7 @@ void read_lists(ByteReader& in, const Graph& graph, PartState& part) {
 PartState read_part(ByteReader& in, const SnapshotContext& context) {
   PartState part;
   part.row_count = in.i64();
+  part.last_clock = in.i64();
   require(part.row_count >= 0, "a part has a negative number of rows");
   part.frontier = read_frontier(in, context);
   read_lists(in, *context.state.graph, part);

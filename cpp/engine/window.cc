@@ -8,7 +8,7 @@
 namespace catena {
 namespace {
 
-Clock saturating_subtract(Clock a, int64_t b) {
+Clock saturating_subtract(Clock a, uint64_t b) {
   Clock result;
   return __builtin_sub_overflow(a, b, &result) ? kClockMin : result;
 }

@@ -19,7 +19,7 @@ enum class WindowKind : uint8_t { kNone, kEvents, kInt, kFloat };
 
 struct Window {
   WindowKind kind = WindowKind::kNone;
-  int64_t bound = 0;         // kEvents: rows spanned. kInt: the largest difference allowed.
+  uint64_t bound = 0;        // kEvents: rows spanned. kInt: the largest difference allowed.
   double float_bound = 0.0;  // kFloat: the largest difference allowed.
 
   // The earliest clock inside a window that ends at `clock`.

@@ -3,15 +3,19 @@
 namespace catena {
 namespace {
 
-// A match longer than the room left above this would overflow the 32-bit offsets of a list column.
-constexpr size_t kPositionCountMax = size_t{1} << 28;
+// Positions after which a read ends, so that long matches take no more memory than many short ones.
+constexpr size_t kPositionCountMax = size_t{1} << 20;
 
-void write_marks(const Enumerator& enumerator, const Cea& cea, MatchColumns& columns) {
+// Returns the number of positions written.
+size_t write_marks(const Enumerator& enumerator, const Cea& cea, MatchColumns& columns) {
+  size_t count = 0;
   enumerator.for_each_mark([&](const MarkedPosition& mark) {
     for (VariableId variable : cea.variables_of(mark.marks)) {
       columns.variables[variable].positions.push_back(mark.position);
+      ++count;
     }
   });
+  return count;
 }
 
 }  // namespace
@@ -19,13 +23,12 @@ void write_marks(const Enumerator& enumerator, const Cea& cea, MatchColumns& col
 MatchColumns read_matches(Enumerator& enumerator, const Cea& cea, uint64_t match_count_max) {
   MatchColumns columns;
   columns.variables.resize(cea.variable_count());
-  size_t marked = 0;
-  while (columns.starts.size() < match_count_max && marked < kPositionCountMax &&
+  size_t written = 0;
+  while (columns.starts.size() < match_count_max && written < kPositionCountMax &&
          enumerator.next()) {
     columns.starts.push_back(enumerator.start());
     columns.ends.push_back(enumerator.end());
-    write_marks(enumerator, cea, columns);
-    marked += enumerator.mark_count();
+    written += write_marks(enumerator, cea, columns);
     for (PositionLists& lists : columns.variables) {
       lists.offsets.push_back(static_cast<int32_t>(lists.positions.size()));
     }

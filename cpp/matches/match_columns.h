@@ -24,8 +24,8 @@ struct MatchColumns {
   std::vector<PositionLists> variables;  // By VariableId.
 };
 
-// Reads up to `match_count_max` matches; fewer only at the end, or when the lists grow past what
-// 32-bit offsets can hold.
+// Reads up to `match_count_max` matches; fewer only at the end, or when they have a million
+// positions already.
 MatchColumns read_matches(Enumerator& enumerator, const Cea& cea, uint64_t match_count_max);
 
 }  // namespace catena

@@ -16,6 +16,10 @@ MatchColumns: TypeAlias = tuple[
 class CoreError(Exception):
     args: tuple[str, str, int | None]
 
+def floats_of_decimals(
+    capsules: tuple[object, object],
+) -> tuple[npt.NDArray[np.float64], int | None]: ...
+
 class Program:
     def __init__(self) -> None: ...
     def add(self, op: str, type: str, left: int = 0, right: int = 0, value: Any = None) -> int: ...
@@ -64,6 +68,7 @@ class Binding:
         program: Program,
         order: Sequence[tuple[int, bool]],
         clock: int | None,
+        part_clock: tuple[int, bool] | None,
         window: Window,
         keys: Sequence[int],
         row_guard: int | None,

@@ -1,6 +1,11 @@
-"""Events one by one, gathered into columns."""
+"""Events one by one, as Python mappings, gathered into columns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+def take_mappings(
+    iterator: Iterator[Any], count: int
+) -> tuple[list[Mapping[str, Any]], tuple[object, ...] | None]: ...
 def gather(rows: Iterable[Mapping[str, Any]], columns: list[str]) -> list[list[Any]]: ...
+def unseen(rows: Sequence[Any], columns: list[str]) -> list[str]: ...
+def names(rows: Iterable[Mapping[str, Any]]) -> list[str]: ...

@@ -1,127 +1,85 @@
-"""Input of every shape as Arrow batches that hold the columns a query needs.
+"""Columns of every kind as Arrow batches that hold just those a query needs.
 
 What exports Arrow (pyarrow, polars, DuckDB, pandas, ...) is taken without copying where the layout
-allows; mappings of arrays become columns; iterables of mappings (events one by one) are gathered
-into batches. Columns that the query does not name are never looked at.
+allows; pandas frames and mappings of arrays become columns. Columns that the query does not name
+are never looked at.
 
-Invariant: every batch has exactly the wanted columns, in order. Types that the engine has no code
-for but can read exactly (decimals that fit a float64, float16) are converted here; others are left
-alone and refused when a predicate names them.
+Invariant: every batch has exactly the wanted columns, in order, and there is at least one batch, so
+that the types of an empty table are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from catena import _rows
 from catena.errors import CatenaDataError, nearest
-
-Events: TypeAlias = Any
-"""Anything that exports Arrow, a pandas DataFrame, a mapping of arrays, an iterable of mappings or
-of Arrow batches."""
 
 BATCH_ROWS: Final = 65_536
 """Rows evaluated between two looks at the results."""
 
-GATHER_ROWS: Final = 4_096
-"""Mappings gathered into one batch."""
+_UNREADABLE: Final = (pa.ArrowException, TypeError, ValueError, OverflowError)
+"""What pyarrow raises for values that it cannot convert."""
 
 
-def is_one_event(events: Events) -> bool:
-    """True for a mapping of attribute names to single values: one event."""
-    if not isinstance(events, Mapping) or hasattr(events, "__arrow_c_stream__"):
-        return False
-    return not any(_is_array(value) for value in events.values())
-
-
-def can_be_read_again(events: Events) -> bool:
-    """False for what is used up by reading it once: readers, generators."""
-    if isinstance(events, pa.RecordBatchReader):
-        return False
-    return not isinstance(events, Iterator)
-
-
-def read_batches(events: Events, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The events as batches with just these columns.
-
-    Raises CatenaDataError if a column is missing, naming those there are.
-    """
-    if is_one_event(events):
-        yield _gather([events], columns)
-        return
-    reader = _arrow_reader(events, columns)
-    if reader is not None:
-        positions = _positions(reader.schema.names, columns)
-        for batch in reader:
-            yield from _sliced(_prepared(batch, positions, columns))
-    elif isinstance(events, Iterable) and not isinstance(events, str | bytes):
-        yield from _batches_of_iterable(events, columns)
-    else:
-        raise CatenaDataError(
-            f"events of type {type(events).__name__} cannot be read",
-            hint="pass an Arrow, pandas or polars table, a mapping of columns, or an iterable of "
-            "mappings",
-        )
-
-
-def _is_array(value: object) -> bool:
-    return isinstance(value, list | tuple | pa.Array | pa.ChunkedArray) or (
-        hasattr(value, "__len__") and not isinstance(value, str | bytes | Mapping)
+def is_table(events: object) -> bool:
+    """True for what is columns already: tables, batches and arrays of Arrow, pandas, polars, ..."""
+    return isinstance(events, pa.RecordBatchReader | pa.ChunkedArray) or (
+        hasattr(events, "__arrow_c_stream__")
+        or hasattr(events, "__arrow_c_array__")
+        or _is_pandas_frame(events)
     )
 
 
-def _arrow_reader(events: Events, columns: Sequence[str]) -> pa.RecordBatchReader | None:
-    """A reader over anything that is columns already; None for events one by one."""
-    if isinstance(events, pa.RecordBatchReader):
-        return events
-    if isinstance(events, pa.Table):
-        return events.to_reader()
-    if type(events).__module__.split(".")[0] == "pandas":
-        return _pandas_table(events, columns).to_reader()
-    if hasattr(events, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(events)
-    if hasattr(events, "__arrow_c_array__"):
-        return pa.Table.from_batches([pa.record_batch(events)]).to_reader()
-    if isinstance(events, Mapping):
-        return _table_of_mapping(events, columns).to_reader()
-    return None
+def is_array(value: object) -> bool:
+    """True for what can be a column: many values in order, and no text."""
+    if isinstance(value, str | bytes | bytearray | Mapping | Set | np.generic | pa.Scalar):
+        return False
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    exports = ("__arrow_c_array__", "__arrow_c_stream__", "__array__")
+    return isinstance(value, Sequence) or any(hasattr(value, name) for name in exports)
 
 
-def _pandas_table(frame: Any, columns: Sequence[str]) -> pa.Table:
-    wanted = [name for name in columns if name in frame.columns]
-    missing = [name for name in columns if name not in frame.columns]
-    if missing:
-        raise _missing_column(missing[0], [str(name) for name in frame.columns])
-    return pa.Table.from_pandas(frame[wanted], preserve_index=False)
+def read_table(events: Any, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The batches of a table.
+
+    Raises CatenaDataError if a column is missing, naming those there are.
+    """
+    if _is_pandas_frame(events):
+        return _batches_of(_pandas_table(events, columns), columns)
+    try:
+        return _batches_of(_arrow_batches(events), columns)
+    except pa.ArrowException as error:
+        raise _unreadable(error) from error
 
 
-def _table_of_mapping(events: Mapping[str, Any], columns: Sequence[str]) -> pa.Table:
+def read_arrays(events: Mapping[str, Any], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The batches of a mapping of arrays."""
     names = list(events)
+    for name, value in events.items():
+        if not is_array(value):
+            raise CatenaDataError(
+                f"column {name!r} is a {type(value).__name__}, not an array of values",
+                hint="give an array for every column, or single values for one event",
+            )
     for name in columns:
         if name not in events:
-            raise _missing_column(name, names)
+            raise missing_column(name, names)
     wanted = columns or names[:1]  # A table needs a column to have a number of rows.
+    arrays = {name: _array(events[name], name) for name in wanted}
     try:
-        return pa.table({name: events[name] for name in wanted})
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        raise CatenaDataError(f"the columns cannot be read: {error}") from error
+        table = pa.table(arrays)
+    except pa.ArrowInvalid as error:
+        raise _unreadable(error) from error
+    return _batches_of(table, columns)
 
 
-def _positions(names: Sequence[str], columns: Sequence[str]) -> list[int]:
-    for name in columns:
-        if names.count(name) != 1:
-            if name in names:
-                raise CatenaDataError(f"the data has {names.count(name)} columns named {name!r}")
-            raise _missing_column(name, names)
-    return [names.index(name) for name in columns]
-
-
-def _missing_column(name: str, names: Sequence[str]) -> CatenaDataError:
+def missing_column(name: str, names: Sequence[str]) -> CatenaDataError:
+    """The error for a column that the data does not have."""
     close = nearest(name, names)
     return CatenaDataError(
         f"there is no column {name!r}; the columns are {', '.join(map(repr, names)) or 'none'}",
@@ -129,47 +87,98 @@ def _missing_column(name: str, names: Sequence[str]) -> CatenaDataError:
     )
 
 
-def _prepared(
-    batch: pa.RecordBatch, positions: Sequence[int], columns: Sequence[str]
-) -> pa.RecordBatch:
-    if not positions:
-        return batch.select([])
-    arrays = [_readable(batch.column(i), name) for i, name in zip(positions, columns, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+def without_columns(row_count: int) -> pa.RecordBatch:
+    """A batch of rows for a query that reads none of their columns."""
+    return pa.RecordBatch.from_arrays([pa.nulls(row_count)], names=[""]).select([])
 
 
-def _readable(array: pa.Array, name: str) -> pa.Array:
-    """The array in a type the engine reads, if there is an exact one."""
-    kind = array.type
-    if pa.types.is_decimal(kind):
-        return _decimal_as_float(array, name)
-    if pa.types.is_float16(kind):
-        return array.cast(pa.float32())
-    if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
-        return _readable(array.dictionary_decode(), name)
-    if isinstance(array, pa.ExtensionArray):
-        return _readable(array.storage, name)
-    return array
+def unreadable_column(name: str, error: Exception) -> CatenaDataError:
+    """The error for a column whose values have no type in common, or none that Arrow knows."""
+    return CatenaDataError(
+        f"column {name!r} cannot be read: {' '.join(str(error).split())}",
+        hint="give all values of the column one type",
+    )
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+def _unreadable(error: Exception) -> CatenaDataError:
+    return CatenaDataError(f"the columns cannot be read: {' '.join(str(error).split())}")
 
 
-def _decimal_as_float(array: pa.Array, name: str) -> pa.Array:
-    floats = array.cast(pa.float64())
-    wide = array.cast(pa.decimal256(76, max(array.type.scale, 0)))
+def _is_pandas_frame(events: object) -> bool:
+    is_pandas = type(events).__module__.partition(".")[0] == "pandas"
+    return is_pandas and hasattr(events, "columns")
+
+
+def _arrow_batches(events: Any) -> pa.RecordBatchReader | pa.Table | pa.RecordBatch:
+    if isinstance(events, pa.RecordBatchReader | pa.Table | pa.RecordBatch):
+        return events
+    if isinstance(events, pa.Array | pa.ChunkedArray) or not hasattr(events, "__arrow_c_stream__"):
+        return _table_of_structs(events)
     try:
-        exact = pc.equal(floats.cast(wide.type), wide)
+        return pa.RecordBatchReader.from_stream(events)
     except pa.ArrowInvalid:
-        exact = pa.array([False])
-    if pc.all(exact, min_count=0).as_py() is False:
-        raise CatenaDataError(
-            f"column {name!r} has decimals that a float64 does not hold exactly",
-            hint="cast the column to float64 to accept rounding, or to integers of a smaller unit",
-        )
-    return floats
+        return _table_of_structs(events)
+
+
+def _table_of_structs(events: Any) -> pa.Table:
+    """The table of an array whose elements are rows."""
+    is_one = hasattr(events, "__arrow_c_array__")
+    chunks = [pa.array(events)] if is_one else pa.chunked_array(events).chunks
+    for chunk in chunks:
+        if not pa.types.is_struct(chunk.type):
+            raise CatenaDataError(
+                f"an array of {chunk.type} is one column, not a table",
+                hint="pass a mapping of column names to arrays",
+            )
+        if chunk.null_count:
+            raise CatenaDataError("an array of events has nulls in place of events")
+    return pa.Table.from_batches([pa.RecordBatch.from_struct_array(chunk) for chunk in chunks])
+
+
+def _pandas_table(frame: Any, columns: Sequence[str]) -> pa.Table | pa.RecordBatch:
+    if not columns:
+        return without_columns(len(frame))
+    places = _places(list(frame.columns), columns)
+    arrays = [_array(frame.iloc[:, i], name) for i, name in zip(places, columns, strict=True)]
+    return pa.table(arrays, names=list(columns))
+
+
+def _array(values: Any, name: str) -> pa.Array | pa.ChunkedArray:
+    try:
+        if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "__array__"):
+            return pa.chunked_array(values)
+        return pa.array(values)
+    except _UNREADABLE as error:
+        raise unreadable_column(name, error) from error
+
+
+def _places(names: Sequence[str], columns: Sequence[str]) -> list[int]:
+    for name in columns:
+        if names.count(name) != 1:
+            if name in names:
+                raise CatenaDataError(f"the data has {names.count(name)} columns named {name!r}")
+            raise missing_column(name, [str(name) for name in names])
+    return [names.index(name) for name in columns]
+
+
+def _batches_of(
+    table: pa.RecordBatchReader | pa.Table | pa.RecordBatch, columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    places = _places(table.schema.names, columns)
+    batches = [table] if isinstance(table, pa.RecordBatch) else _read(table)
+    is_empty = True
+    for batch in batches:
+        is_empty = False
+        yield from _sliced(batch.select(places))
+    if is_empty:
+        yield pa.RecordBatch.from_pylist([], schema=pa.schema([table.field(i) for i in places]))
+
+
+def _read(table: pa.RecordBatchReader | pa.Table) -> Iterable[pa.RecordBatch]:
+    try:
+        yield from table.to_reader() if isinstance(table, pa.Table) else table
+    except pa.ArrowException as error:
+        raise _unreadable(error) from error
 
 
 def _sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -178,43 +187,3 @@ def _sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         return
     for start in range(0, batch.num_rows, BATCH_ROWS):
         yield batch.slice(start, BATCH_ROWS)
-
-
-def _batches_of_iterable(events: Iterable[Any], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Batches of an iterable of mappings, or of an iterable of anything that exports Arrow."""
-    if isinstance(events, list | tuple):
-        _check_known(events, columns)
-    iterator = iter(events)
-    for first in iterator:
-        if hasattr(first, "__arrow_c_array__") or hasattr(first, "__arrow_c_stream__"):
-            yield from read_batches(first, columns)
-        else:
-            yield _gather([first, *islice(iterator, GATHER_ROWS - 1)], columns)
-
-
-def _check_known(events: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """A name that occurs in no event at all is a mistake; in some events it may be missing."""
-    if not events or not all(isinstance(event, Mapping) for event in events):
-        return
-    known = dict.fromkeys(name for event in events for name in event)
-    for name in columns:
-        if name not in known:
-            raise _missing_column(name, list(known))
-
-
-def _gather(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pa.RecordBatch:
-    try:
-        values = _rows.gather(rows, list(columns))
-    except TypeError as error:
-        raise CatenaDataError(str(error)) from error
-    arrays = [_array(column, name) for column, name in zip(values, columns, strict=True)]
-    if not arrays:
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
-    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
-
-
-def _array(values: list[Any], name: str) -> pa.Array:
-    try:
-        return _readable(pa.array(values), name)
-    except (pa.ArrowException, OverflowError) as error:
-        raise CatenaDataError(f"column {name!r} cannot be read: {error}") from error

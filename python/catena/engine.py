@@ -7,15 +7,15 @@ come or change, keeps the rows that matches may show, and turns the core's error
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 
 from catena import _core
-from catena.compile.binding import bind, order_columns
+from catena.compile.binding import bind
 from catena.compile.plan import Plan
 from catena.errors import (
     CatenaDataError,
@@ -23,6 +23,7 @@ from catena.errors import (
     CatenaLimitError,
     CatenaSnapshotError,
 )
+from catena.layout import Layout, layout_of
 from catena.query import ast
 from catena.rowstore import RowStore
 
@@ -39,12 +40,23 @@ TRIM_ROWS_MIN: Final = 65_536
 """Rows kept before it is worth asking which of them are still needed."""
 
 
+LIMIT_MAX: Final = 2**32 - 1
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Budgets; passing one is a CatenaLimitError."""
 
     state_count_max: int = 10_000
     class_count_max: int = 65_536
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            given: Any = getattr(self, field.name)
+            if type(given) is not int or not 1 <= given <= LIMIT_MAX:
+                raise CatenaError(
+                    f"{field.name} is {given!r}", hint=f"use a whole number from 1 to {LIMIT_MAX:,}"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +98,19 @@ class Engine:
         if on_late not in ("error", "drop"):
             raise CatenaError(f"on_late is {on_late!r}", hint="use 'error' or 'drop'")
         self._plan = plan
-        self._core = _core.Engine(
-            plan.cea,
-            strategy=_STRATEGIES.get(plan.query.strategy, _core.Strategy.ALL),
-            consume=getattr(_core.Consume, plan.query.consume.value),
-            is_partitioned=bool(plan.keys),
-            has_window=plan.query.window is not None,
-            drops_late_rows=on_late == "drop",
-            state_count_max=limits.state_count_max,
-            class_count_max=limits.class_count_max,
-        )
-        self._schema: pa.Schema | None = None
-        self._order_types: tuple[str, ...] | None = None
-        self._untyped: list[str] = []
+        with core_errors():
+            self._core = _core.Engine(
+                plan.cea,
+                strategy=_STRATEGIES.get(plan.query.strategy, _core.Strategy.ALL),
+                consume=getattr(_core.Consume, plan.query.consume.value),
+                is_partitioned=bool(plan.keys),
+                has_window=plan.query.window is not None,
+                drops_late_rows=on_late == "drop",
+                state_count_max=limits.state_count_max,
+                class_count_max=limits.class_count_max,
+            )
+        self._layout: Layout | None = None
+        self._order_types: Mapping[str, pa.DataType] = {}
         self._rows = RowStore(plan.kept_columns)
         self._trim_at = TRIM_ROWS_MIN
 
@@ -114,43 +126,25 @@ class Engine:
         return self._core.stats()
 
     def push(self, batch: pa.RecordBatch) -> Piece:
-        """Reads a batch that has the plan's columns."""
+        """Reads a batch that has the plan's columns; a bad one raises and changes nothing."""
         with core_errors():
-            if self._schema is None or not batch.schema.equals(self._schema):
-                self._bind(batch.schema)
-            results = self._core.push(self._with_typed_nulls(batch).__arrow_c_array__())
-        self._rows = self._rows.append(batch)
-        piece = Piece(results, self._rows)
+            layout = self._layout_for(batch.schema)
+            rows = self._rows.append(layout.stored(batch))
+            readable = layout.read(batch, self.position)
+            results = self._core.push(readable.__arrow_c_array__())
+        self._rows, self._order_types = rows, layout.order_types
         if self._rows.row_count >= self._trim_at:
             self._trim()
         elif len(self._rows.batches) > 64:
             self._rows = self._rows.compacted()
-        return piece
+        return Piece(results, rows)
 
-    def _bind(self, schema: pa.Schema) -> None:
-        order = order_columns(self._plan)
-        types = tuple(str(schema.field(name).type) for name in order)
-        read = dict.fromkeys([*order, *self._plan.keys])
-        self._untyped = [name for name in read if pa.types.is_null(schema.field(name).type)]
-        is_typed = not set(order) & set(self._untyped)
-        if is_typed and self._order_types is not None and types != self._order_types:
-            raise CatenaDataError(
-                f"the type of a time column changed from {', '.join(self._order_types)} "
-                f"to {', '.join(types)}",
-                hint="give all batches of a stream the same time type",
-            )
-        self._core.bind(bind(self._plan, schema))
-        if is_typed:
-            self._order_types = types
-        self._schema = schema
-
-    def _with_typed_nulls(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch with a type for key and time columns that have none, being all null or
-        empty."""
-        for name in self._untyped:
-            index = batch.schema.get_field_index(name)
-            batch = batch.set_column(index, name, batch.column(index).cast(pa.int64()))
-        return batch
+    def _layout_for(self, schema: pa.Schema) -> Layout:
+        if self._layout is None or not schema.equals(self._layout.given):
+            layout = layout_of(self._plan, schema, self._order_types)
+            self._core.bind(bind(self._plan, layout.columns, layout.keys))
+            self._layout = layout
+        return self._layout
 
     def _trim(self) -> None:
         self._rows = self._rows.trim(self._core.release()).compacted()
@@ -164,7 +158,8 @@ class Engine:
 
     def _extra(self) -> bytes:
         """What the Python side must remember: the kept rows and the types of the time columns."""
-        header = {"start": self._rows.start, "order_types": self._order_types}
+        types = pa.schema(list(self._order_types.items())).serialize().to_pybytes()
+        header = {"start": self._rows.start, "order_types": types.hex()}
         encoded = json.dumps(header).encode()
         sink = pa.BufferOutputStream()
         if self._rows.batches:
@@ -188,14 +183,14 @@ class Engine:
         self._rows = rows
 
 
-def _read_extra(extra: bytes, columns: tuple[str, ...]) -> tuple[tuple[str, ...] | None, RowStore]:
+def _read_extra(extra: bytes, columns: tuple[str, ...]) -> tuple[dict[str, pa.DataType], RowStore]:
     """The types of the time columns and the kept rows, from what `Engine._extra` wrote."""
     size = int.from_bytes(extra[:4], "little")
     header = json.loads(extra[4 : 4 + size])
-    types = header["order_types"]
+    types = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(header["order_types"])))
     rows = RowStore(columns, int(header["start"]))
     if len(extra) > 4 + size:
         for batch in pa.ipc.open_stream(pa.py_buffer(extra[4 + size :])):
             batch.validate(full=True)
             rows = rows.append(batch)
-    return None if types is None else tuple(map(str, types)), rows
+    return {field.name: field.type for field in types}, rows

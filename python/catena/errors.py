@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from catena.matches import Matches
     from catena.query.ast import Span
 
 
@@ -19,7 +20,10 @@ class CatenaError(Exception):
     """Something the user can mend.
 
     `line` and `column` count from 1 and are None for errors without a place in a query's text.
+    `matches` are those that a push had found before the error; None for errors of anything else.
     """
+
+    matches: Matches | None = None
 
     def __init__(
         self,

@@ -7,21 +7,25 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from catena import _core
+from catena.aggregates import PositionLists
 from catena.compile.outputs import AttributeOutput, MeasureOutput, PositionsOutput
 from catena.compile.plan import Plan
 from catena.engine import Piece
-from catena.measures import PositionLists, attribute_lists, measure
+from catena.measures import Measures, attribute_lists
 from catena.rowstore import RowStore
+from catena.unify import agreed
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
 FIRST_READ: Final = 256
-"""Matches made at once at first; each further read makes four times as many, up to the limit."""
+"""Matches made at once at first; each further read makes four times as many, up to the limit. The
+core ends a read early when the matches are long."""
 
 READ_MAX: Final = 65_536
 
@@ -39,11 +43,12 @@ class Match:
     (0, 2, (0,), (2,))
     """
 
-    __slots__ = ("_columns", "_row")
+    __slots__ = ("_columns", "_has_time", "_row")
 
-    def __init__(self, columns: Mapping[str, list[Any]], row: int) -> None:
+    def __init__(self, columns: Mapping[str, list[Any]], row: int, has_time: bool) -> None:
         self._columns = columns
         self._row = row
+        self._has_time = has_time
 
     @property
     def start(self) -> int:
@@ -58,12 +63,12 @@ class Match:
     @property
     def start_time(self) -> Any:
         """The time of the first row; None if the query has no time column."""
-        return self.get("start_time")
+        return self["start_time"] if self._has_time else None
 
     @property
     def end_time(self) -> Any:
         """The time of the last row; None if the query has no time column."""
-        return self.get("end_time")
+        return self["end_time"] if self._has_time else None
 
     def __getitem__(self, name: str) -> Any:
         """An item by its name: a tuple of positions for a variable, a value for a measure."""
@@ -108,10 +113,11 @@ class Matches:
         self._pieces = pieces
 
     def __iter__(self) -> Iterator[Match]:
+        has_time = self._plan.settings.time is not None
         for batch in self.batches():
             columns = {name: _to_list(batch.column(name)) for name in batch.schema.names}
             for row in range(batch.num_rows):
-                yield Match(columns, row)
+                yield Match(columns, row, has_time)
 
     def __bool__(self) -> bool:
         """True if there is a match."""
@@ -140,8 +146,7 @@ class Matches:
         Columns: `start` and `end` positions, `start_time` and `end_time` if there is a time column,
         the partition key, and the items: lists of positions for variables, values for measures.
         """
-        tables = [pa.Table.from_batches([batch]) for batch in self.batches()]
-        return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+        return pa.Table.from_batches(agreed(list(self.batches()))).combine_chunks()
 
     def to_pandas(self) -> pandas.DataFrame:
         """All matches as a pandas DataFrame."""
@@ -217,11 +222,11 @@ class _MatchTable:
             size = min(4 * size, READ_MAX)
 
     def empty(self, piece: Piece | None) -> pa.RecordBatch:
-        """No matches, with the columns' names and, if any row was seen, their types."""
-        if piece is not None:
-            reader = piece.results.reader(0)
-            return self._batch(reader.read(1), piece.rows)
-        return pa.RecordBatch.from_arrays([pa.nulls(0)] * len(self.names), names=self.names)
+        """No matches, with the columns' names and, as far as rows have shown them, their types."""
+        nothing = np.empty(0, np.int64)
+        lists = [(np.zeros(1, np.int32), nothing) for _ in self._plan.variables]
+        rows = RowStore(self._plan.kept_columns) if piece is None else piece.rows
+        return self._batch((nothing, nothing, lists), rows)
 
     def _batch(self, columns: _core.MatchColumns, rows: RowStore) -> pa.RecordBatch:
         starts, ends, variables = columns
@@ -234,6 +239,7 @@ class _MatchTable:
         if time:
             arrays += [rows.take(time, starts), rows.take(time, ends)]
         arrays += [rows.take(key, ends) for key in self._plan.keys]
+        measures = Measures(self._plan.text, lists, rows.take, len(starts))
         for output in self._plan.outputs:
             match output:
                 case PositionsOutput():
@@ -243,5 +249,5 @@ class _MatchTable:
                     found = lists[output.variable]
                     arrays.append(attribute_lists(found, output.attribute, rows.take))
                 case MeasureOutput():
-                    arrays.append(measure(output.expression, lists, rows.take, len(starts)))
+                    arrays.append(measures.value(output.expression))
         return pa.RecordBatch.from_arrays(arrays, names=self.names)

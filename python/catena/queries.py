@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from catena.columns import Events, can_be_read_again, read_batches
 from catena.compile.plan import Plan, Settings, compile_query
 from catena.dot import AutomatonView
 from catena.engine import Engine, Limits, OnLate, Piece
-from catena.errors import CatenaError, nearest
+from catena.errors import CatenaError, CatenaSnapshotError, nearest
+from catena.events import Events, can_be_read_again, read_batches
 from catena.explain import explain
 from catena.matches import Matches
 from catena.query import ast
@@ -41,7 +41,14 @@ class Query:
         time_unit: str | None = None,
         limits: Limits | None = None,
     ) -> None:
-        settings = Settings(type=type, time=time, stream=stream, time_unit=_unit(time_unit))
+        settings = Settings(
+            type=_column_name("type", type),
+            time=None if time is None else _column_name("time", time),
+            stream=None if stream is None else _column_name("stream", stream),
+            time_unit=_unit(time_unit),
+        )
+        if limits is not None and not isinstance(limits, Limits):
+            raise CatenaError(f"limits is {limits!r}", hint="pass catena.Limits(...)")
         self._plan = compile_query(text, settings)
         self._limits = limits or Limits()
 
@@ -78,7 +85,7 @@ class Query:
                 )
             is_used_up = not can_be_read_again(events)
             engine = Engine(self._plan, self._limits, on_late)
-            for batch in read_batches(events, self._plan.columns):
+            for batch in read_batches(events, self._plan.columns, self._plan.settings.type):
                 yield engine.push(batch)
 
         return Matches(self._plan, pieces)
@@ -96,10 +103,12 @@ class Query:
         """A stream to push events into as they come."""
         return Stream(Engine(self._plan, self._limits, on_late), self._plan)
 
-    def restore(self, snapshot: bytes, *, on_late: OnLate = "error") -> Stream:
+    def restore(
+        self, snapshot: bytes | bytearray | memoryview, *, on_late: OnLate = "error"
+    ) -> Stream:
         """A stream that goes on where the one that gave the snapshot was."""
         engine = Engine(self._plan, self._limits, on_late)
-        engine.restore(snapshot)
+        engine.restore(_bytes_of(snapshot))
         return Stream(engine, self._plan)
 
     def explain(self) -> str:
@@ -133,14 +142,23 @@ class Stream:
     def push(self, events: Events) -> Matches:
         """Reads events (a batch in any form that `Query.run` takes, or one mapping).
 
-        The matches can be read now or later, also after further pushes. If the events are bad, a
-        CatenaError is raised and the rows before the bad batch remain read.
+        The matches can be read now or later, also after further pushes. Bad events raise a
+        CatenaError. The rows of the batches before the bad one are read then, as `position` tells,
+        and the matches that they end are the error's `matches`.
         """
-        pieces = [self._engine.push(batch) for batch in self._batches(events)]
+        pieces: list[Piece] = []
+        try:
+            for batch in self._batches(events):
+                pieces.append(self._engine.push(batch))
+        except CatenaError as error:
+            error.matches = Matches(self._plan, lambda: iter(pieces))
+            raise
         return Matches(self._plan, lambda: iter(pieces))
 
-    def _batches(self, events: Events) -> Iterator[pa.RecordBatch]:
-        return read_batches(events, self._plan.columns)
+    def _batches(self, events: Events) -> Iterable[pa.RecordBatch]:
+        """The events' batches; all of them, before any is evaluated, if they are there already."""
+        batches = read_batches(events, self._plan.columns, self._plan.settings.type)
+        return list(batches) if can_be_read_again(events) else batches
 
     def snapshot(self) -> bytes:
         """The state as bytes, for `Query.restore` here or in another process."""
@@ -161,9 +179,27 @@ class Stream:
         return self._engine.stats()
 
 
+def _column_name(role: str, name: object) -> str:
+    if not isinstance(name, str):
+        raise CatenaError(f"{role} is {name!r}", hint=f"{role} is the name of a column")
+    return name
+
+
+def _bytes_of(snapshot: bytes | bytearray | memoryview) -> bytes:
+    try:
+        return bytes(memoryview(snapshot))
+    except TypeError:
+        raise CatenaSnapshotError(
+            f"a snapshot is bytes, not {type(snapshot).__name__}",
+            hint="pass what Stream.snapshot() gave",
+        ) from None
+
+
 def _unit(name: str | None) -> ast.Unit | None:
     if name is None:
         return None
+    if not isinstance(name, str):
+        raise CatenaError(f"time_unit is {name!r}", hint="use a name such as 's' or 'ms'")
     for unit in ast.Unit:
         if unit.value == name:
             return unit

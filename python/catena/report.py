@@ -132,7 +132,21 @@ class _ParquetWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         if self._writer is None:
             self._writer = pyarrow.parquet.ParquetWriter(self._path, batch.schema)
-        self._writer.write_batch(batch.cast(self._writer.schema))
+        self._writer.write_batch(self._cast(batch, self._writer.schema))
+
+    def _cast(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+        """The batch in the types that the file has."""
+        arrays = []
+        for column, field in zip(batch.columns, schema, strict=True):
+            try:
+                arrays.append(column.cast(field.type))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                raise CatenaError(
+                    f"{self._path}: column {field.name!r} begins as {field.type} and goes on as "
+                    f"{column.type}, and a Parquet file has one type for it",
+                    hint="give the input files the same types, or write .csv or .jsonl",
+                ) from None
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def close(self) -> None:
         if self._writer is not None:

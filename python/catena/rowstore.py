@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from catena.errors import CatenaDataError
+from catena.unify import agreed
 
 
 @dataclass(frozen=True, slots=True)
 class RowStore:
-    """Consecutive batches, the first of which begins at position `start`."""
+    """Consecutive batches of one schema, the first of which begins at position `start`."""
 
     columns: tuple[str, ...]
     start: int = 0
@@ -28,12 +28,15 @@ class RowStore:
     _cache: dict[str, pa.ChunkedArray] = field(default_factory=dict, compare=False, repr=False)
 
     def append(self, batch: pa.RecordBatch) -> RowStore:
-        """The store with the next rows of the stream."""
+        """The store with the next rows of the stream: a batch of the store's columns.
+
+        Raises CatenaDataError if a column changed to a type that does not go with the one before.
+        """
         if not self.columns:
             return self
-        batches = (*self.batches, batch.select(list(self.columns)))
-        if self.batches and not batches[-1].schema.equals(batches[0].schema):
-            batches = _of_one_type(batches)
+        batches = (*self.batches, batch)
+        if not batches[-1].schema.equals(batches[0].schema):
+            batches = tuple(agreed(batches))
         return RowStore(self.columns, self.start, batches, self.row_count + batch.num_rows)
 
     def trim(self, oldest: int) -> RowStore:
@@ -56,21 +59,10 @@ class RowStore:
 
     def take(self, column: str, positions: npt.NDArray[np.int64]) -> pa.Array:
         """The values of a column at positions, which the store must hold."""
+        if not self.batches:
+            return pa.nulls(len(positions))
         if column not in self._cache:
             chunks = [batch.column(column) for batch in self.batches]
             self._cache[column] = pa.chunked_array(chunks)
         taken = self._cache[column].take(pa.array(positions - self.start))
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
-
-
-def _of_one_type(batches: tuple[pa.RecordBatch, ...]) -> tuple[pa.RecordBatch, ...]:
-    """The batches with columns of common types: events one by one may show a type late."""
-    tables = [pa.Table.from_batches([batch]) for batch in batches]
-    try:
-        table = pa.concat_tables(tables, promote_options="permissive")
-    except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
-        raise CatenaDataError(
-            f"a column changed its type: {error}",
-            hint="give all batches of a stream the same types",
-        ) from error
-    return tuple(table.to_batches())

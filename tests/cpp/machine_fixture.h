@@ -94,7 +94,7 @@ class LetterMachine {
   PartState part_;
 };
 
-inline Window events_window(int64_t rows) { return {WindowKind::kEvents, rows, 0.0}; }
+inline Window events_window(uint64_t rows) { return {WindowKind::kEvents, rows, 0.0}; }
 
 // Marks: one id per single variable, after the empty set.
 inline std::vector<std::vector<VariableId>> single_marks(uint32_t variable_count) {

@@ -810,7 +810,7 @@ TEST(null_rows_of_the_struct_are_refused) {
 }
 
 TEST(types_that_are_not_supported_are_refused_when_asked_for) {
-  for (const char* format : {"d:10,2", "n", "e", "z", "+l", "tiM", "w:4"}) {
+  for (const char* format : {"d:40,2,256", "n", "e", "z", "+l", "tiM", "w:4"}) {
     ArrayData odd = number_array<int64_t>("odd", {1});
     odd.format = format;
     const Batch batch = BatchBuilder().add(odd).ints<int8_t>("x", {7}).build();
@@ -1278,6 +1278,65 @@ TEST(keys_are_equal_when_values_are) {
   CHECK(key_of(batch, 0, {1}) != key_of(batch, 0, {2}));
   CHECK(key_of(batch, 0, {5}) != key_of(batch, 1, {5}));
   CHECK(key_of(batch, 1, {5}) != key_of(batch, 1, {1}));
+}
+
+TEST(keys_are_numbers_by_value_whatever_their_type) {
+  const Batch batch = BatchBuilder()
+                          .ints<int16_t>("i16", {3, -4})
+                          .add(number_array<float>("f32", {3.0f, -4.0f}))
+                          .add(number_array<Wide>("decimal", {300, -400}, "d:10,2"))
+                          .doubles("f64", {0x1p63, -0x1p63})
+                          .ints<uint64_t>("u64", {uint64_t{1} << 63, 0})
+                          .ints<int64_t>("i64", {0, std::numeric_limits<int64_t>::min()})
+                          .doubles("past 64 bits", {0x1p64, 1e300})
+                          .bools("b", {true, false})
+                          .build();
+  for (const int64_t row : {0, 1}) {
+    CHECK(key_of(batch, row, {0}) == key_of(batch, row, {1}));
+    CHECK(key_of(batch, row, {0}) == key_of(batch, row, {2}));
+    CHECK(key_of(batch, row, {6}) != key_of(batch, row, {4}));
+    CHECK(key_of(batch, row, {7}) != key_of(batch, row, {0}));
+  }
+  CHECK(key_of(batch, 0, {3}) == key_of(batch, 0, {4}));
+  CHECK(key_of(batch, 1, {3}) == key_of(batch, 1, {5}));
+}
+
+TEST(keys_are_times_by_instant_whatever_their_unit) {
+  const int64_t min = std::numeric_limits<int64_t>::min();
+  const Batch batch =
+      BatchBuilder()
+          .add(number_array<int64_t>("s", {86'400, -1, 1}, "tss:"))
+          .add(number_array<int64_t>("ms", {86'400'000, -1'000, min}, "tsm:"))
+          .add(number_array<int64_t>("ns", {86'400'000'000'000, -1'000'000'000, 1}, "tsn:"))
+          .add(number_array<int32_t>("days", {1, 0, 0}, "tdD"))
+          .add(number_array<int64_t>("ms of days", {86'400'000, 0, 0}, "tdm"))
+          .add(number_array<int64_t>("zoned", {86'400, -1, 1}, "tss:UTC"))
+          .add(number_array<int64_t>("length", {86'400, -1, 1}, "tDs"))
+          .ints<int64_t>("number", {86'400, -1, 1})
+          .build();
+  for (const uint32_t column : {1, 2, 3, 4}) {
+    CHECK(key_of(batch, 0, {column}) == key_of(batch, 0, {0}));
+  }
+  for (const uint32_t column : {1, 2}) {
+    CHECK(key_of(batch, 1, {column}) == key_of(batch, 1, {0}));
+    CHECK(key_of(batch, 2, {column}) != key_of(batch, 2, {0}));
+  }
+  for (const uint32_t column : {5, 6, 7}) {
+    CHECK(key_of(batch, 0, {column}) != key_of(batch, 0, {0}));
+  }
+}
+
+TEST(keys_are_strings_by_their_text_whatever_their_layout) {
+  const Batch batch =
+      BatchBuilder()
+          .strings("plain", {"a", "a text of more than 12 bytes"})
+          .add(string_array("large", {"a", "a text of more than 12 bytes"}, StringLayout::kLarge))
+          .add(string_array("view", {"a", "a text of more than 12 bytes"}, StringLayout::kView))
+          .build();
+  for (const int64_t row : {0, 1}) {
+    CHECK(key_of(batch, row, {0}) == key_of(batch, row, {1}));
+    CHECK(key_of(batch, row, {0}) == key_of(batch, row, {2}));
+  }
 }
 
 TEST(keys_of_several_columns_do_not_run_into_each_other) {

@@ -41,4 +41,8 @@ TEST(thresholds_do_not_overflow) {
   const Window window{WindowKind::kInt, std::numeric_limits<int64_t>::max(), 0.0};
   CHECK_EQ(window.threshold(-5), kClockMin);
   CHECK_EQ((Window{}.threshold(0)), kClockMin);
+  const Window all{WindowKind::kInt, std::numeric_limits<uint64_t>::max(), 0.0};
+  CHECK_EQ(all.threshold(std::numeric_limits<Clock>::max()), kClockMin);
+  const Window half{WindowKind::kInt, uint64_t{1} << 63, 0.0};
+  CHECK_EQ(half.threshold(Clock{1} << 62), -(Clock{1} << 62));
 }

@@ -85,6 +85,22 @@ def test_files_of_every_kind_are_one_stream(csv: str, tmp_path: Path) -> None:
     assert [json.loads(line)["b"] for line in shown.splitlines()] == [[1], [2]]
 
 
+def test_a_parquet_file_has_one_type_per_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column that is whole numbers in one file and fractions in the next."""
+    (tmp_path / "ints.csv").write_text("type,v\nA,1\n")
+    (tmp_path / "floats.csv").write_text("type,v\nA,1.5\n")
+    files = [str(tmp_path / "ints.csv"), str(tmp_path / "floats.csv")]
+    query, out = "SELECT x.v WHERE A AS x", str(tmp_path / "out.parquet")
+    assert main(["run", query, *files, "-o", out]) == 2
+    shown = capsys.readouterr().err
+    assert "out.parquet: column 'x.v' begins as int64 and goes on as double" in shown
+    assert "hint: give the input files the same types, or write .csv or .jsonl" in shown
+    assert main(["run", query, *files, "--format", "csv"]) == 0
+    assert capsys.readouterr().out.split() == ['"start","end","x.v"', "0,0,1", "1,1,1.5"]
+
+
 def test_no_matches_still_write_a_header(csv: str) -> None:
     shown = catena("run", "SELECT z WHERE Z AS z", csv, "--format", "csv").stdout
     assert shown == '"start","end","z"\n'

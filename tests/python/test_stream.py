@@ -166,11 +166,80 @@ def test_threads_may_share_a_stream() -> None:
     assert len(counts) == 80 and stream.position == 8000
 
 
+def test_matches_found_before_an_error_are_not_lost() -> None:
+    """Batches are evaluated one after the other; the error carries what the good ones gave."""
+    stream = catena.Query("SELECT * WHERE A", time="ts").stream()
+    good = {"type": ["A", "A"], "ts": [1, 2]}
+    bad = {"type": ["A"], "ts": [0]}
+    with pytest.raises(catena.CatenaDataError, match="row 2: column 'ts' goes back") as caught:
+        stream.push([pa.record_batch(good), pa.record_batch(bad)])
+    assert caught.value.matches is not None
+    assert [m.end for m in caught.value.matches] == [0, 1]
+    assert stream.position == 2
+
+
+def test_what_can_be_checked_is_checked_before_anything_is_evaluated() -> None:
+    stream = catena.Query("SELECT * WHERE A", time="ts").stream()
+    good = pa.record_batch({"type": ["A"], "ts": [1]})
+    with pytest.raises(catena.CatenaDataError, match="no column 'ts'") as caught:
+        stream.push([good, good.select(["type"])])
+    assert stream.position == 0
+    assert caught.value.matches is not None and caught.value.matches.count() == 0
+
+
+def test_a_failed_first_push_fixes_no_type_of_time() -> None:
+    stream = catena.Query("SELECT * WHERE A", time="ts").stream()
+    with pytest.raises(catena.CatenaDataError, match="is NaN"):
+        stream.push({"type": ["A"], "ts": [float("nan")]})
+    assert stream.push({"type": ["A"], "ts": [1]}).count() == 1
+
+
+def test_no_rows_and_no_types_change_nothing() -> None:
+    query = catena.Query("SELECT * WHERE A ; B WITHIN 1.5", time="ts")
+    stream = query.stream()
+    stream.push({"type": ["A"], "ts": [0.5]})
+    stream.push({"type": [], "ts": []})
+    stream = query.restore(stream.snapshot())
+    stream.push({"type": [], "ts": []})
+    stream = query.restore(stream.snapshot())
+    assert stream.push({"type": ["B"], "ts": [2.0]}).count() == 1
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_snapshot_is_read_from_anything_that_holds_bytes(kind: type) -> None:
+    assert QUERY.restore(kind(BLOB)).position == 30
+
+
+@pytest.mark.parametrize("given", [None, "text", 5])
+def test_what_is_no_snapshot(given: object) -> None:
+    with pytest.raises(catena.CatenaSnapshotError, match="a snapshot is bytes"):
+        QUERY.restore(given)  # type: ignore[arg-type]
+
+
 def test_a_type_of_time_that_changes_is_refused() -> None:
     stream = catena.Query("SELECT * WHERE A", time="ts").stream()
     stream.push({"type": ["A"], "ts": [1]})
     with pytest.raises(catena.CatenaDataError, match="type of a time column changed"):
         stream.push({"type": ["A"], "ts": [1.5]})
+
+
+@pytest.mark.parametrize("name", ["state_count_max", "class_count_max"])
+@pytest.mark.parametrize("value", [0, -1, 2**40, 2**70, "a", 1.5, None])
+def test_limits_are_whole_numbers_above_zero(name: str, value: object) -> None:
+    with pytest.raises(catena.CatenaError, match=f"{name} is ") as caught:
+        catena.Limits(**{name: value})  # type: ignore[arg-type]
+    assert caught.value.hint == "use a whole number from 1 to 4,294,967,295"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"time": 5}, {"type": None}, {"stream": b"s"}, {"time_unit": 5}, {"limits": 5}],
+    ids=str,
+)
+def test_settings_of_the_wrong_type(settings: dict[str, object]) -> None:
+    (name,) = settings
+    with pytest.raises(catena.CatenaError, match=f"{name} is "):
+        catena.Query("SELECT * WHERE A", **settings)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -185,6 +254,8 @@ def test_a_type_of_time_that_changes_is_refused() -> None:
         (pa.array([0.0, 0.3, 0.4]), "0.3", 1),
         (pa.array([0, 1_500, 1_501], pa.timestamp("ns")), "1.5 us", 1),
         (pa.array([0, 5400, 5401], pa.timestamp("s")), "1 hour 30 minutes", 1),
+        (pa.array([-(2**62), 2**62, 2**62], pa.timestamp("s")), "1e18 days", 2),
+        (pa.array([-(2**62), 2**62, 2**62 + 1]), str(2**63), 1),
     ],
 )
 def test_windows_of_time(column: pa.Array, bound: str, count: int) -> None:

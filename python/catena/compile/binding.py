@@ -5,6 +5,7 @@ Made once per layout of columns, and again when a later batch has another one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -15,9 +16,12 @@ from catena.compile.plan import Plan
 from catena.compile.predicates import bind_guards
 from catena.errors import CatenaDataError, CatenaError, error_at
 from catena.query import ast
+from catena.query.normalize import children
+from catena.unify import is_text_or_coded
 
 _TICKS_NS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
-_INT64_MAX: Final = 2**63 - 1
+_UINT64_MAX: Final = 2**64 - 1
+"""No two clocks of 64 bits differ by more."""
 
 
 def order_columns(plan: Plan) -> tuple[str, ...]:
@@ -28,18 +32,33 @@ def order_columns(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*time, *clock]))
 
 
-def bind(plan: Plan, schema: pa.Schema) -> _core.Binding:
-    """The binding of a plan to batches of this schema."""
-    names = order_columns(plan)
+def bind(plan: Plan, schema: pa.Schema, keys: Sequence[int]) -> _core.Binding:
+    """The binding of a plan to batches whose columns begin with this schema; `keys` are columns."""
+    _check_names(plan, schema)
+    order = {
+        name: (schema.get_field_index(name), _is_float_clock(schema, name))
+        for name in order_columns(plan)
+    }
+    by_part = _part_clock(plan)
+    part_clock = None if by_part is None else order.pop(by_part)
     guards = plan.guards
     return _core.Binding(
         program=bind_guards(guards, schema, plan.text),
-        order=[(schema.get_field_index(name), _is_float_clock(schema, name)) for name in names],
-        clock=_clock(plan, names),
+        order=list(order.values()),
+        clock=None if part_clock else _clock(plan, tuple(order)),
+        part_clock=part_clock,
         window=_window(plan, schema),
-        keys=[_key_column(schema, name) for name in plan.keys],
+        keys=keys,
         row_guard=None if plan.row_guard is None else guards.index(plan.row_guard),
     )
+
+
+def _part_clock(plan: Plan) -> str | None:
+    """The clock of a window if it must not fall within each part only, not over all rows."""
+    window = plan.query.window
+    if not isinstance(window, ast.AttributeWindow) or window.attribute == plan.settings.time:
+        return None
+    return window.attribute if plan.keys or plan.row_guard is not None else None
 
 
 def _is_float_clock(schema: pa.Schema, name: str) -> bool:
@@ -65,18 +84,27 @@ def _clock(plan: Plan, names: tuple[str, ...]) -> int | None:
             return None
 
 
-def _key_column(schema: pa.Schema, name: str) -> int:
-    type = schema.field(name).type
-    types = pa.types
-    readable = (
-        types.is_boolean(type) or types.is_integer(type) or types.is_floating(type)
-        or types.is_date(type) or types.is_timestamp(type) or types.is_duration(type)
-        or types.is_string(type) or types.is_large_string(type) or types.is_string_view(type)
-        or types.is_dictionary(type) or types.is_null(type)
-    )  # fmt: skip
-    if not readable:
-        raise CatenaDataError(f"column {name!r} has type {type}, which cannot be a key")
-    return int(schema.get_field_index(name))
+def _check_names(plan: Plan, schema: pa.Schema) -> None:
+    """The columns that hold the types and streams of rows must hold text."""
+    settings = plan.settings
+    atoms = [part for part in _parts(plan.normal_form) if isinstance(part, ast.Atom)]
+    asks_for_stream = plan.row_guard is not None or any(atom.stream for atom in atoms)
+    wanted = {"type": settings.type if atoms else None,
+              "stream": settings.stream if asks_for_stream else None}  # fmt: skip
+    for role, name in wanted.items():
+        index = -1 if name is None else schema.get_field_index(name)  # -1: nobody reads it.
+        type = pa.null() if index < 0 else schema.field(index).type
+        if not (is_text_or_coded(type) or pa.types.is_null(type)):
+            raise CatenaDataError(
+                f"column {name!r} holds the {role} of each row, which is text, but is {type}",
+                hint=f"cast it to strings, or name another column with {role}='...'",
+            )
+
+
+def _parts(formula: ast.Formula) -> Iterator[ast.Formula]:
+    yield formula
+    for part in children(formula):
+        yield from _parts(part)
 
 
 def _window(plan: Plan, schema: pa.Schema) -> _core.Window:
@@ -85,7 +113,7 @@ def _window(plan: Plan, schema: pa.Schema) -> _core.Window:
         case None:
             return _core.Window(_core.WindowKind.NONE)
         case ast.EventsWindow():
-            return _core.Window(_core.WindowKind.EVENTS, min(window.count, _INT64_MAX))
+            return _core.Window(_core.WindowKind.EVENTS, window.count)
         case ast.AttributeWindow():
             type = schema.field(window.attribute).type
             if not (
@@ -108,7 +136,7 @@ def _clock_window(amount: Fraction, type: pa.DataType) -> _core.Window:
     if pa.types.is_floating(type):
         return _core.Window(_core.WindowKind.FLOAT, 0, float(amount))
     whole = amount.numerator // amount.denominator  # Differences are whole: rounding down is exact.
-    return _core.Window(_core.WindowKind.INT, min(whole, _INT64_MAX))
+    return _core.Window(_core.WindowKind.INT, min(whole, _UINT64_MAX))
 
 
 def in_ticks(bound: ast.Bound, type: pa.DataType, plan: Plan) -> Fraction:

@@ -82,8 +82,8 @@ class Plan:
         return self.query.limit
 
     @cached_property
-    def predicate_columns(self) -> tuple[str, ...]:
-        """The columns that the engine reads."""
+    def read_columns(self) -> tuple[str, ...]:
+        """The columns whose values predicates and clocks read."""
         names = dict.fromkeys(
             e.name
             for guard in self.guards
@@ -94,7 +94,7 @@ class Plan:
         window = self.query.window
         clock = [window.attribute] if isinstance(window, ast.AttributeWindow) else []
         time = [self.settings.time] if self.settings.time else []
-        return tuple(dict.fromkeys([*names, *time, *clock, *self.keys]))
+        return tuple(dict.fromkeys([*names, *time, *clock]))
 
     @cached_property
     def kept_columns(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Plan:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """All columns that a batch must have."""
-        return tuple(dict.fromkeys([*self.predicate_columns, *self.kept_columns]))
+        return tuple(dict.fromkeys([*self.read_columns, *self.kept_columns]))
 
     @cached_property
     def cea(self) -> _core.Cea:

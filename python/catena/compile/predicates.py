@@ -23,6 +23,7 @@ from catena.compile.cea import Guard
 from catena.errors import CatenaError, error_at
 from catena.query import ast
 from catena.query.format import format_expression
+from catena.unify import is_text
 
 Kind: TypeAlias = Literal["bool", "int", "float", "string", "timestamp", "date", "duration", "null"]
 
@@ -231,7 +232,10 @@ class _ProgramBuilder:
         if literal is None or not other.is_temporal:
             return value
         if isinstance(literal.value, str) and other.kind in ("timestamp", "date"):
-            ticks = self._parse_time(literal, other)
+            nanoseconds = self._parse_time(literal, other)
+            ticks, rest = divmod(nanoseconds, other.tick_ns)
+            if rest:  # Finer than the column's unit: both are compared in nanoseconds.
+                return self._ticks(nanoseconds, replace(other, literal=None, tick_ns=1))
             return self._ticks(ticks, replace(other, literal=None))
         if isinstance(literal.value, int) and other.kind == "duration":
             return self._ticks(literal.value, replace(other, literal=None))
@@ -242,30 +246,41 @@ class _ProgramBuilder:
         node = self._node("literal", "wide" if wide else "int", value=ticks)
         return replace(like, node=node, is_wide=wide)
 
+    def _zone(self, literal: ast.Literal, name: str | None) -> datetime.tzinfo:
+        """The zone that times without an offset are in."""
+        try:
+            zone = datetime.UTC if name is None else pa.lib.string_to_tzinfo(name)
+        except (KeyError, ValueError, OSError):
+            raise self._error(
+                literal,
+                f"the column's time zone {name!r} is not known",
+                hint="write the time with an offset such as +01:00, or cast the column to a "
+                "known zone",
+            ) from None
+        assert isinstance(zone, datetime.tzinfo)
+        return zone
+
     def _parse_time(self, literal: ast.Literal, like: Value) -> int:
+        """The nanoseconds since 1970 of a time in the sense of a column's."""
         text = str(literal.value)
         try:
-            nanoseconds, is_zoned = _parse_instant(text, like.zone)
+            moment, digits = _parse_moment(text)
         except ValueError:
             raise self._error(
                 literal,
                 f"{text!r} is not a date or time",
                 hint="write '2026-01-31', '2026-01-31 12:30:00.5' or with an offset such as +01:00",
             ) from None
-        if is_zoned and not like.is_zoned:
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=self._zone(literal, like.zone))
+        elif not like.is_zoned:
             raise self._error(
                 literal,
                 "a time with an offset cannot be compared with a column without time zone",
                 hint="leave the offset out, or give the column a time zone",
             )
-        ticks, rest = divmod(nanoseconds, like.tick_ns)
-        if rest:
-            raise self._error(
-                literal,
-                f"{text!r} is finer than the column's unit",
-                hint="write it in the column's unit, or cast the column to a finer one",
-            )
-        return ticks
+        elapsed = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        return (elapsed.days * 86_400 + elapsed.seconds) * _NANOSECONDS["s"] + digits
 
     def _in_set(self, expression: ast.InSet) -> Value:
         operand = self._value(expression.operand)
@@ -368,8 +383,8 @@ def _column_value(type: pa.DataType) -> Value | None:
     """What is known of a column by its type alone; None if predicates cannot read it."""
     types = pa.types
     if types.is_dictionary(type):
-        return _column_value(type.value_type) if _is_text(type.value_type) else None
-    if _is_text(type):
+        return _column_value(type.value_type) if is_text(type.value_type) else None
+    if is_text(type):
         return Value(0, "string")
     if types.is_boolean(type):
         return Value(0, "bool")
@@ -388,12 +403,6 @@ def _column_value(type: pa.DataType) -> Value | None:
     if types.is_duration(type):
         return Value(0, "duration", tick_ns=_NANOSECONDS[type.unit])
     return None
-
-
-def _is_text(type: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type)
-    )
 
 
 def _comparable(left: Value, right: Value) -> bool:
@@ -420,8 +429,8 @@ def _shown(value: Value) -> str:
     return names.get(value.kind, value.kind)
 
 
-def _parse_instant(text: str, zone: str | None) -> tuple[int, bool]:
-    """Nanoseconds since 1970 of a date or time in ISO form, and whether it names an offset.
+def _parse_moment(text: str) -> tuple[datetime.datetime, int]:
+    """A date or time in ISO form, in whole seconds, and the nanoseconds behind it.
 
     Digits past the microsecond, which datetime does not hold, are read by hand.
     """
@@ -430,9 +439,4 @@ def _parse_instant(text: str, zone: str | None) -> tuple[int, bool]:
     if len(digits) > 9 or (dot and not digits):
         raise ValueError(text)
     moment = datetime.datetime.fromisoformat(head + tail[len(digits) :])
-    is_zoned = moment.tzinfo is not None
-    if not is_zoned:
-        moment = moment.replace(tzinfo=pa.lib.string_to_tzinfo(zone) if zone else datetime.UTC)
-    elapsed = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-    seconds = elapsed.days * 86_400 + elapsed.seconds
-    return seconds * 1_000_000_000 + int(digits.ljust(9, "0") or 0), is_zoned
+    return moment, int(digits.ljust(9, "0") or 0)

@@ -35,6 +35,7 @@ from typing import Final, Literal, TypeAlias
 from catena.errors import CatenaError, CatenaLimitError, error_at
 from catena.query import ast
 from catena.query.check import bound_variables
+from catena.query.constants import constant
 
 SIZE_MAX: Final = 100_000
 """The number of nodes that a normal form may have."""
@@ -306,6 +307,8 @@ class _Normalizer:
                 return formula
 
     def _filter(self, body: ast.Formula, condition: ast.Expression) -> ast.Formula:
+        if not condition_variables(condition):  # A condition about no event is a constant.
+            return body if constant(condition) is True else ast.Nothing()
         if _is_plain_unary(condition):
             return self._filter_last(body, condition)
         match condition:
@@ -324,8 +327,6 @@ class _Normalizer:
                 return self._filter(body, negated)
             case ast.VariablePredicate():
                 return self._push_all(body, condition.variable, condition.predicate)
-            case ast.Literal(value=bool(truth)):
-                return body if truth else ast.Nothing()
             case _:
                 raise self._correlated(condition)
 

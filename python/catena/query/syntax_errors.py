@@ -50,6 +50,8 @@ _ORDER: Final = (
     "PARTITION", "WITHIN", "CONSUME", "LIMIT", "the end of the query",
 )  # fmt: skip
 
+_TIME_WORDS: Final = ("date", "time", "timestamp", "datetime")
+
 SHOWN_MAX: Final = 6
 
 
@@ -70,7 +72,7 @@ def syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> CatenaErr
         case _:
             at, width, found, expected, token = 0, 1, "unexpected input", "", None
     message = f"{found}; expected {expected}" if expected else found
-    hint = _hint(text, at, token)
+    hint = _hint(text, at, token, expected)
     return error_at(text, Span(at, at + width), message, hint=hint, kind=CatenaSyntaxError)
 
 
@@ -83,18 +85,27 @@ def _expected(terminals: object) -> str:
     return " or ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
-def _hint(text: str, at: int, token: Token | None) -> str | None:
+def _before(text: str, at: int) -> str:
+    """The word that stands directly before a place."""
+    found = re.search(r"(\w+)\s*$", text[:at])
+    return found[1].lower() if found else ""
+
+
+def _hint(text: str, at: int, token: Token | None, expected: str) -> str | None:
     """What is most likely meant."""
     if text[at : at + 1] == '"':
         return "strings stand in single quotes, names in backquotes"
-    if text[at : at + 1] == "'":
+    if text[at : at + 1] == "'" and token is None:
         return "the string has no end: a single quote is missing"
+    if token is not None and token.type == "STRING" and _before(text, at) in _TIME_WORDS:
+        return f"a date or time is written as a string: {token!s}"
     if text[at : at + 1] == "`":
         return "the name has no end: a backquote is missing"
     if text[at : at + 2] == "/*":
         return "the comment has no end: */ is missing"
     word = str(token).lower() if token is not None else ""
-    if word == "not":
+    is_after_not = _before(text, at) == "not" and expected == "'('"
+    if word == "not" or is_after_not or expected == "';'":
         return "NOT (...) stands only between two ';'; elsewhere use UNLESS"
     if not re.match(r"\s*(--[^\n]*\n\s*|/\*.*?\*/\s*)*select\b", text, re.IGNORECASE | re.DOTALL):
         return "a query begins with SELECT"
