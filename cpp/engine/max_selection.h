@@ -11,7 +11,7 @@
 //
 // A row first drops what has left the window: bundles, and ranks, which may uncover a match. Then
 // each bundle follows its standing's step, bundles that come to stand alike are united
-// (max_plan.h), and edges into final states that nothing hides give roots. The lists are those of
+// (bundles.h), and edges into final states that nothing hides give roots. The lists are those of
 // evaluator.h and so are their bounds.
 //
 // Invariants: bundles are in order of falling latest start; every open match (start, shown marks)
@@ -28,29 +28,11 @@
 
 #include "automaton/cea.h"
 #include "columns/class_trie.h"
-#include "engine/max_plan.h"
+#include "engine/bundles.h"
 #include "engine/max_steps.h"
 #include "engine/strategy.h"
-#include "matches/union_list.h"
 
 namespace catena {
-
-struct Bundle {
-  Clock max_start;
-  StandingId standing;
-  uint32_t length;  // Of its list.
-  NodeRef merged;   // The list as one node; kNotMerged until somebody needs that.
-};
-inline const NodeRef kNotMerged = NodeRef::from_bits(0xffffffffu);
-
-// The lists and clocks of the bundles lie one after the other in two flat vectors.
-struct Bundles {
-  std::vector<Bundle> all;
-  std::vector<Clock> clocks;   // Of each bundle: strictly falling, one for each rank from 1 up.
-  std::vector<Entry> entries;  // Of each bundle: a union-list.
-
-  void clear();
-};
 
 class MaxRuns : public StrategyRuns {
  public:
@@ -76,7 +58,7 @@ class MaxSelection : public StrategyEvaluator {
   void write(const StrategyRuns& runs, ByteWriter& out) const override;
   std::unique_ptr<StrategyRuns> read(ByteReader& in, const Graph& graph) override;
   size_t bytes(const StrategyRuns& runs) const override;
-  uint64_t operations() const override { return operations_; }
+  uint64_t operations() const override { return operations_ + step_.operations(); }
   bool wants_trim() const override;
   void trim(std::span<StrategyRuns* const> runs) override;
 
@@ -87,25 +69,16 @@ class MaxSelection : public StrategyEvaluator {
   void plan_trim();
   void drop_expired(MaxRuns& runs, Clock threshold);
   void cut_clocks(MaxRuns& runs, Clock threshold);
-  void locate(const MaxRuns& runs);
   bool is_unaffected(const MaxRuns& runs, ClassId cls);
   void plan_row(MaxRuns& runs, ClassId cls, Clock now);
-  void build(MaxRuns& runs, const MaxPlan::Target& target, const Row& row, Graph& graph,
-             std::vector<Root>& roots);
-  Entry merged(MaxRuns& runs, uint32_t bundle, Clock threshold, Graph& graph);
-  Entry take(MaxRuns& runs, const MaxPlan::Move& move, const Row& row, Graph& graph);
-  void copy_list(const MaxRuns& runs, uint32_t bundle, Clock threshold);
 
   const Cea& cea_;
   bool has_window_;
   uint32_t state_count_max_;
   StandingTable table_;
   uint32_t trim_at_ = 0;  // Standings to be made before a trim.
-  MaxPlan plan_;
-  std::vector<size_t> clocks_at_;   // Where each bundle's clocks begin,
-  std::vector<size_t> entries_at_;  // and its list.
+  BundleStep step_;
   std::vector<Clock> outlook_clocks_;
-  Bundles next_;  // The bundles being built.
   uint64_t operations_ = 0;
 };
 

@@ -189,7 +189,8 @@ void Reader::bundle(const std::vector<StateId>& before, Bundles& bundles) {
   Bundle bundle{};
   Standing members = standing(before);
   const std::vector<Clock> older = clocks();
-  bundle.standing = checked(std::move(members), older.size());
+  bundle.clock_count = static_cast<uint32_t>(older.size());
+  bundle.kind = checked(std::move(members), older.size());
   list(bundles, bundle);
   require(older.empty() || older.front() < bundles.entries.back().max_start,
           "a rival started no earlier than a match");
@@ -221,11 +222,10 @@ void MaxSelection::write(const StrategyRuns& opaque, ByteWriter& out) const {
   size_t clocks_at = 0;
   size_t entries_at = 0;
   for (const Bundle& bundle : runs.bundles.all) {
-    const uint32_t ranks = table_.rank_count(bundle.standing);
-    write_members(out, table_[bundle.standing]);
-    write_clocks(out, std::span(runs.bundles.clocks).subspan(clocks_at, ranks));
+    write_members(out, table_[bundle.kind]);
+    write_clocks(out, std::span(runs.bundles.clocks).subspan(clocks_at, bundle.clock_count));
     write_list(out, std::span(runs.bundles.entries).subspan(entries_at, bundle.length));
-    clocks_at += ranks;
+    clocks_at += bundle.clock_count;
     entries_at += bundle.length;
   }
 }

@@ -130,11 +130,11 @@ void tie(Standing& outlook) {
   for (Ranked& entry : outlook.members.front().betters) --entry.rank;
 }
 
-bool keeps_all(const StandingEdge& edge, StandingId id, uint32_t rank_count) {
+bool keeps_all(const BundleEdge& edge, StandingId id, uint32_t rank_count) {
   if (edge.target != id || edge.is_final || edge.marks != kNoMarks) return false;
-  if (edge.ranks.size() != rank_count) return false;
+  if (edge.clocks.size() != rank_count) return false;
   for (uint32_t i = 0; i < rank_count; ++i) {
-    if (edge.ranks[i] != i + 1) return false;
+    if (edge.clocks[i] != i + 1) return false;
   }
   return true;
 }
@@ -193,7 +193,7 @@ StandingId StandingTable::cut(StandingId id, uint32_t rank_max) {
   return records_[id].cuts[rank_max];
 }
 
-StandingEdge StandingTable::make_edge(MarksId marks, bool is_final, Standing target, bool ages) {
+BundleEdge StandingTable::make_edge(MarksId marks, bool is_final, Standing target, bool ages) {
   if (target.members.empty()) return {marks, is_final, kNoStanding, {}};
   unite_members(target);
   std::vector<uint32_t> ranks = close_ranks(target, ages);

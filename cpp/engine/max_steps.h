@@ -27,25 +27,21 @@
 #include "automaton/cea.h"
 #include "base/types.h"
 #include "columns/class_trie.h"
+#include "engine/bundle_plan.h"
 #include "engine/max_rivals.h"
 #include "engine/max_standing.h"
 
 namespace catena {
 
-using StandingId = uint32_t;
-inline constexpr StandingId kNoStanding = 0xffffffffu;
-
-struct StandingEdge {
-  MarksId marks;
-  bool is_final;                // The row ends matches that nothing hides.
-  StandingId target;            // kNoStanding if nothing can follow.
-  std::vector<uint32_t> ranks;  // By rank of the target from 1 up: the source's; 0: this row's.
-};
+// The kinds of bundles are standings. The clocks of a standing are those of its ranks from 1 up, so
+// the edges tell the rank that each rank of the target had before; 0: this row's.
+using StandingId = BundleKind;
+inline constexpr StandingId kNoStanding = kNoKind;
 
 struct StandingStep {
-  std::vector<StandingEdge> edges;  // By increasing marks.
-  StandingEdge next;                // Of an outlook only: what becomes of it.
-  bool is_identity = false;         // Nothing changes.
+  std::vector<BundleEdge> edges;  // By increasing marks.
+  BundleEdge next;                // Of an outlook only: what becomes of it.
+  bool is_identity = false;       // Nothing changes.
 };
 
 class StandingTable {
@@ -92,7 +88,7 @@ class StandingTable {
     return make_step(id, place);
   }
   const StandingStep& make_step(StandingId id, uint32_t place);
-  StandingEdge make_edge(MarksId marks, bool is_final, Standing target, bool ages);
+  BundleEdge make_edge(MarksId marks, bool is_final, Standing target, bool ages);
 
   const Cea& cea_;
   const ClassTrie& classes_;

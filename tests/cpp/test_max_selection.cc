@@ -64,7 +64,7 @@ bool is_consistent(const StrategyMachine& machine) {
   size_t entry_at = 0;
   Clock latest = std::numeric_limits<Clock>::max();
   for (const Bundle& bundle : bundles) {
-    const uint32_t ranks = standings.rank_count(bundle.standing);
+    const uint32_t ranks = standings.rank_count(bundle.kind);
     if (clock_at + ranks > clocks.size() || entry_at + bundle.length > entries.size()) return false;
     const auto older = std::span(clocks).subspan(clock_at, ranks);
     const auto list = std::span(entries).subspan(entry_at, bundle.length);
