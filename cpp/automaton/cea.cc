@@ -15,7 +15,8 @@ void require(bool condition, const char* what) {
 
 Cea::Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId> final,
          std::vector<Transition> transitions, std::vector<std::vector<VariableId>> marks,
-         uint32_t variable_count, uint32_t guard_count, const std::vector<StateId>& observers)
+         uint32_t variable_count, uint32_t guard_count, const std::vector<StateId>& observers,
+         Clocks clocks)
     : initial_(std::move(initial)),
       is_final_(state_count, false),
       is_observer_(state_count, false),
@@ -23,12 +24,14 @@ Cea::Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId
       transitions_(std::move(transitions)),
       marks_(std::move(marks)),
       variable_count_(variable_count),
-      guard_count_(guard_count) {
+      guard_count_(guard_count),
+      clocks_(std::move(clocks)) {
   for (StateId state : observers) {
     require(state < state_count, "an observer is out of range");
     is_observer_[state] = true;
   }
   validate(final);
+  validate_clocks();
   for (StateId state : final) is_final_[state] = true;
   std::ranges::stable_sort(transitions_, {}, &Transition::source);
   first_transition_.assign(state_count + 1, 0);
@@ -61,6 +64,25 @@ void Cea::validate(const std::vector<StateId>& final) const {
     require(std::ranges::adjacent_find(variables, std::ranges::greater_equal{}) == variables.end(),
             "a set of marks must be sorted and without repetition");
     for (VariableId v : variables) require(v < variable_count_, "a variable is out of range");
+  }
+}
+
+void Cea::validate_clocks() const {
+  require(!clocks_.actions.empty() && clocks_.actions[0].checks.empty() &&
+              clocks_.actions[0].resets.empty(),
+          "the first clock actions must be none");
+  for (const Transition& t : transitions_) {
+    require(t.actions < clocks_.actions.size(), "clock actions are out of range");
+  }
+  for (const ClockActions& actions : clocks_.actions) {
+    for (const ClockCheck& check : actions.checks) {
+      require(check.clock < clock_count() && check.interval < clocks_.interval_count,
+              "a clock or an interval is out of range");
+    }
+    for (ClockId clock : actions.resets) require(clock < clock_count(), "a clock is out of range");
+    require(std::ranges::adjacent_find(actions.resets, std::ranges::greater_equal{}) ==
+                actions.resets.end(),
+            "resets must be sorted and without repetition");
   }
 }
 

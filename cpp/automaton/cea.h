@@ -15,6 +15,11 @@
 // Selection strategies compare which rows are marked at all, so a transition says that
 // (`is_marked`) apart from what it shows: `marks` may be empty where the items leave all out.
 //
+// Timed automata have clocks (paper 000, section 4). A transition may check that the time since a
+// clock was last reset lies in an interval, and may reset clocks to the row's own time; checks look
+// at the clocks as they were before the row. Intervals are numbers here: how long they are is known
+// when the type of the time column is.
+//
 // Invariant: immutable after construction; ids are in range; transitions are sorted by source;
 // nothing enters an observer but from an observer; what shows marks is marked.
 #pragma once
@@ -33,6 +38,29 @@ struct Transition {
   MarksId marks;
   StateId target;
   bool is_marked = marks != kNoMarks;
+  ActionsId actions = 0;
+};
+
+// What a clock measures: the time column, or rows of the part.
+enum class ClockKind : uint8_t { kTime, kRows };
+inline constexpr uint32_t kClockKindCount = 2;
+
+struct ClockCheck {
+  ClockId clock;
+  IntervalId interval;
+
+  auto operator<=>(const ClockCheck&) const = default;
+};
+
+struct ClockActions {
+  std::vector<ClockCheck> checks;
+  std::vector<ClockId> resets;  // Sorted.
+};
+
+struct Clocks {
+  std::vector<ClockKind> kinds;  // By clock.
+  uint32_t interval_count = 0;
+  std::vector<ClockActions> actions{{}};  // By id; the first does nothing.
 };
 
 class Cea {
@@ -40,7 +68,8 @@ class Cea {
   // `marks[i]` lists the variables of the marks id i, in increasing order; marks[0] must be empty.
   Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId> final,
       std::vector<Transition> transitions, std::vector<std::vector<VariableId>> marks,
-      uint32_t variable_count, uint32_t guard_count, const std::vector<StateId>& observers = {});
+      uint32_t variable_count, uint32_t guard_count, const std::vector<StateId>& observers = {},
+      Clocks clocks = {});
 
   uint32_t state_count() const { return static_cast<uint32_t>(is_final_.size()); }
   uint32_t guard_count() const { return guard_count_; }
@@ -55,11 +84,17 @@ class Cea {
   // The transitions out of a state.
   std::span<const Transition> from(StateId state) const;
 
+  uint32_t clock_count() const { return static_cast<uint32_t>(clocks_.kinds.size()); }
+  uint32_t interval_count() const { return clocks_.interval_count; }
+  ClockKind kind_of(ClockId clock) const { return clocks_.kinds[clock]; }
+  const ClockActions& actions_of(const Transition& t) const { return clocks_.actions[t.actions]; }
+
   uint32_t marks_count() const { return static_cast<uint32_t>(marks_.size()); }
   const std::vector<VariableId>& variables_of(MarksId marks) const { return marks_[marks]; }
 
  private:
   void validate(const std::vector<StateId>& final) const;
+  void validate_clocks() const;
   void find_states_with_future();
 
   std::vector<StateId> initial_;
@@ -71,6 +106,7 @@ class Cea {
   std::vector<std::vector<VariableId>> marks_;
   uint32_t variable_count_;
   uint32_t guard_count_;
+  Clocks clocks_;
 };
 
 // Whether a row of this class satisfies a transition's guard.

@@ -13,6 +13,9 @@ using ClassId = uint32_t;     // A kind of row: which guards it satisfies.
 using GuardId = uint32_t;     // A predicate of one row.
 using MarksId = uint32_t;     // An interned set of variables; 0 is the empty set.
 using VariableId = uint32_t;
+using ClockId = uint32_t;     // A clock of a timed automaton.
+using IntervalId = uint32_t;  // An interval that a clock is checked against.
+using ActionsId = uint32_t;   // What a transition asks of and does to clocks; 0 is nothing.
 
 using Position = int64_t;  // A row's number in the whole stream.
 

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "engine/frontier.h"
+#include "engine/snapshot.h"
 
 namespace catena {
 namespace {
@@ -154,6 +155,36 @@ void BundleStep::take(Bundles& bundles, const Row& row, Graph& graph, std::vecto
   bundles.all.assign(next_.all.begin(), next_.all.end());
   bundles.entries.assign(next_.entries.begin(), next_.entries.end());
   bundles.clocks.assign(plan.clocks().begin(), plan.clocks().end());
+}
+
+void write_list(ByteWriter& out, std::span<const Entry> list) {
+  out.u64(list.size());
+  for (const Entry& entry : list) {
+    out.i64(entry.max_start);
+    out.u32(entry.node.bits());
+  }
+}
+
+void read_list(ByteReader& in, const Graph& graph, Bundles& bundles, Bundle& bundle) {
+  bundle.length = static_cast<uint32_t>(in.count(12));
+  require_intact(bundle.length > 0, "a list is empty");
+  const size_t begin = bundles.entries.size();
+  for (uint32_t i = 0; i < bundle.length; ++i) {
+    const Clock max_start = in.i64();
+    const NodeRef node = checked_ref(graph, in.u32());
+    require_intact(graph[node].max_start == max_start, "a list and its node differ");
+    if (i > 0) {
+      const Clock before = bundles.entries.back().max_start;
+      require_intact(i == 1 ? max_start <= before : max_start < before, "a list is out of order");
+    }
+    bundles.entries.push_back({max_start, node});
+  }
+  const Entry& head = bundles.entries[begin];
+  require_intact(head.node.kind() != NodeKind::kJoin, "a list begins with a join");
+  bundle.max_start = head.max_start;
+  bundle.merged = bundle.length == 1 ? head.node : kNotMerged;
+  require_intact(bundles.all.empty() || bundle.max_start <= bundles.all.back().max_start,
+                 "bundles are out of order");
 }
 
 }  // namespace catena

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/types.h"
 #include "engine/bundle_plan.h"
 #include "engine/row.h"
@@ -40,12 +41,34 @@ struct Bundles {
   void clear();
   // Drops the last bundle.
   void pop();
+  // Keeps the bundles of which keep(bundle, clocks) is true.
+  template <typename Keep>
+  void keep_if(Keep keep);
   // Drops the entries that have left the window; every bundle must have one inside.
   void cut_lists(Clock threshold);
   void mark_nodes(Compaction& compaction, Clock threshold) const;
   void move_nodes(const Compaction& compaction);
   size_t bytes() const;
 };
+
+template <typename Keep>
+void Bundles::keep_if(Keep keep) {
+  Bundles kept;
+  size_t clocks_at = 0;
+  size_t entries_at = 0;
+  for (const Bundle& bundle : all) {
+    const auto own_clocks = std::span(clocks).subspan(clocks_at, bundle.clock_count);
+    const auto list = std::span(entries).subspan(entries_at, bundle.length);
+    if (keep(bundle, own_clocks)) {
+      kept.all.push_back(bundle);
+      kept.clocks.insert(kept.clocks.end(), own_clocks.begin(), own_clocks.end());
+      kept.entries.insert(kept.entries.end(), list.begin(), list.end());
+    }
+    clocks_at += bundle.clock_count;
+    entries_at += bundle.length;
+  }
+  *this = std::move(kept);
+}
 
 // Takes the bundles of a part over a row: `locate` them, fill in the `plan`, then `take` it.
 class BundleStep {
@@ -76,5 +99,10 @@ class BundleStep {
   Bundles next_;                    // The bundles being built.
   uint64_t operations_ = 0;
 };
+
+// For snapshots: the list of a bundle. The reader appends it to the entries of the others, checks
+// it and the order of the bundles, and fills in what the bundle says of it.
+void write_list(ByteWriter& out, std::span<const Entry> list);
+void read_list(ByteReader& in, const Graph& graph, Bundles& bundles, Bundle& bundle);
 
 }  // namespace catena

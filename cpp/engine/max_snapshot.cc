@@ -18,12 +18,6 @@
 namespace catena {
 namespace {
 
-void require(bool condition, const char* what) {
-  if (!condition) {
-    throw Error(ErrorKind::kSnapshot, std::string("the snapshot is damaged: ") + what);
-  }
-}
-
 void write_states(ByteWriter& out, const std::vector<StateId>& states) {
   out.u64(states.size());
   for (StateId state : states) out.u32(state);
@@ -52,14 +46,6 @@ void write_members(ByteWriter& out, const Standing& standing) {
   }
 }
 
-void write_list(ByteWriter& out, std::span<const Entry> list) {
-  out.u64(list.size());
-  for (const Entry& entry : list) {
-    out.i64(entry.max_start);
-    out.u32(entry.node.bits());
-  }
-}
-
 // Reads the parts of one part's runs, checking each.
 class Reader {
  public:
@@ -77,7 +63,6 @@ class Reader {
   void outlook(MaxRuns& runs);
   void bundle(const std::vector<StateId>& before, Bundles& bundles);
   Standing standing(const std::vector<StateId>& before);
-  void list(Bundles& bundles, Bundle& bundle);
   StandingId checked(Standing standing, size_t clock_count);
 
   ByteReader& in_;
@@ -89,15 +74,15 @@ class Reader {
 
 StateId Reader::state() {
   const StateId state = in_.u32();
-  require(state < cea_.state_count(), "a state is out of range");
+  require_intact(state < cea_.state_count(), "a state is out of range");
   return state;
 }
 
 std::vector<StateId> Reader::states() {
   std::vector<StateId> result(in_.count(4));
   for (StateId& member : result) member = state();
-  require(std::ranges::adjacent_find(result, std::ranges::greater_equal{}) == result.end(),
-          "a set of states is out of order");
+  require_intact(std::ranges::adjacent_find(result, std::ranges::greater_equal{}) == result.end(),
+                 "a set of states is out of order");
   return result;
 }
 
@@ -105,8 +90,8 @@ std::vector<StateId> Reader::before() {
   std::vector<StateId> result = states();
   const bool all_watch =
       std::ranges::all_of(result, [&](StateId state) { return cea_.is_observer(state); });
-  require(result == table_[table_.initial()].before || (all_watch && !result.empty()),
-          "runs start from a state that none can start from");
+  require_intact(result == table_[table_.initial()].before || (all_watch && !result.empty()),
+                 "runs start from a state that none can start from");
   return result;
 }
 
@@ -114,7 +99,7 @@ std::vector<Ranked> Reader::rivals() {
   std::vector<Ranked> result(in_.count(8));
   for (Ranked& entry : result) {
     entry = {state(), in_.u32()};
-    require(!cea_.is_observer(entry.state), "a run is in an observer");
+    require_intact(!cea_.is_observer(entry.state), "a run is in an observer");
   }
   return result;
 }
@@ -122,15 +107,15 @@ std::vector<Ranked> Reader::rivals() {
 std::vector<Clock> Reader::clocks() {
   std::vector<Clock> result(in_.count(8));
   for (Clock& clock : result) clock = in_.i64();
-  require(std::ranges::adjacent_find(result, std::ranges::less_equal{}) == result.end(),
-          "the clocks of rivals are out of order");
-  require(has_window_ || result.empty(), "there are clocks without a window");
+  require_intact(std::ranges::adjacent_find(result, std::ranges::less_equal{}) == result.end(),
+                 "the clocks of rivals are out of order");
+  require_intact(has_window_ || result.empty(), "there are clocks without a window");
   return result;
 }
 
 StandingId Reader::checked(Standing standing, size_t clock_count) {
-  require(is_settled(cea_, table_.rivals(), standing), "a standing is not settled");
-  require(rank_count(standing) == clock_count, "ranks and clocks differ in number");
+  require_intact(is_settled(cea_, table_.rivals(), standing), "a standing is not settled");
+  require_intact(rank_count(standing) == clock_count, "ranks and clocks differ in number");
   return table_.intern(std::move(standing));
 }
 
@@ -141,9 +126,9 @@ void Reader::outlook(MaxRuns& runs) {
   member.equals = rivals();
   member.betters = rivals();
   const auto is_own = [](const Ranked& entry) { return entry.rank == 0; };
-  require(!has_window_ || (std::ranges::none_of(member.equals, is_own) &&
-                           std::ranges::none_of(member.betters, is_own)),
-          "a rival is as late as the next row");
+  require_intact(!has_window_ || (std::ranges::none_of(member.equals, is_own) &&
+                                  std::ranges::none_of(member.betters, is_own)),
+                 "a rival is as late as the next row");
   runs.outlook_clocks = clocks();
   runs.outlook = checked(std::move(outlook), runs.outlook_clocks.size());
 }
@@ -153,36 +138,17 @@ Standing Reader::standing(const std::vector<StateId>& before) {
   result.members.resize(in_.count(25));
   for (Member& member : result.members) {
     const uint8_t flag = in_.u8();
-    require(flag <= 1, "a flag is neither true nor false");
+    require_intact(flag <= 1, "a flag is neither true nor false");
     member.is_unmarked = flag == 1;
     member.equals = rivals();
     member.betters = rivals();
     member.runs = states();
-    require(std::ranges::none_of(member.runs, [&](StateId s) { return cea_.is_observer(s); }),
-            "a run is in an observer");
+    require_intact(
+        std::ranges::none_of(member.runs, [&](StateId s) { return cea_.is_observer(s); }),
+        "a run is in an observer");
     if (member.is_unmarked) result.before = before;
   }
   return result;
-}
-
-void Reader::list(Bundles& bundles, Bundle& bundle) {
-  bundle.length = static_cast<uint32_t>(in_.count(12));
-  require(bundle.length > 0, "a list is empty");
-  const size_t begin = bundles.entries.size();
-  for (uint32_t i = 0; i < bundle.length; ++i) {
-    const Clock max_start = in_.i64();
-    const NodeRef node = checked_ref(graph_, in_.u32());
-    require(graph_[node].max_start == max_start, "a list and its node differ");
-    if (i > 0) {
-      const Clock before = bundles.entries.back().max_start;
-      require(i == 1 ? max_start <= before : max_start < before, "a list is out of order");
-    }
-    bundles.entries.push_back({max_start, node});
-  }
-  const Entry& head = bundles.entries[begin];
-  require(head.node.kind() != NodeKind::kJoin, "a list begins with a join");
-  bundle.max_start = head.max_start;
-  bundle.merged = bundle.length == 1 ? head.node : kNotMerged;
 }
 
 void Reader::bundle(const std::vector<StateId>& before, Bundles& bundles) {
@@ -191,11 +157,9 @@ void Reader::bundle(const std::vector<StateId>& before, Bundles& bundles) {
   const std::vector<Clock> older = clocks();
   bundle.clock_count = static_cast<uint32_t>(older.size());
   bundle.kind = checked(std::move(members), older.size());
-  list(bundles, bundle);
-  require(older.empty() || older.front() < bundles.entries.back().max_start,
-          "a rival started no earlier than a match");
-  require(bundles.all.empty() || bundle.max_start <= bundles.all.back().max_start,
-          "bundles are out of order");
+  read_list(in_, graph_, bundles, bundle);
+  require_intact(older.empty() || older.front() < bundles.entries.back().max_start,
+                 "a rival started no earlier than a match");
   bundles.clocks.insert(bundles.clocks.end(), older.begin(), older.end());
   bundles.all.push_back(bundle);
 }

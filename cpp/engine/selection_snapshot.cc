@@ -8,12 +8,6 @@
 namespace catena {
 namespace {
 
-void require(bool condition, const char* what) {
-  if (!condition) {
-    throw Error(ErrorKind::kSnapshot, std::string("the snapshot is damaged: ") + what);
-  }
-}
-
 void write_slot(ByteWriter& out, const Slot& slot) {
   out.u64(slot.size());
   for (EntryId entry : slot) out.u32(entry);
@@ -21,7 +15,7 @@ void write_slot(ByteWriter& out, const Slot& slot) {
 
 NodeRef read_node(ByteReader& in, const Graph& graph) {
   const NodeRef node = checked_ref(graph, in.u32());
-  require(graph[node].max_start == 0, "a node of a strategy has a clock");
+  require_intact(graph[node].max_start == 0, "a node of a strategy has a clock");
   return node;
 }
 
@@ -95,17 +89,17 @@ Slot Selection::read_slot(ByteReader& in) const {
   Slot slot(in.count(4));
   for (EntryId& entry : slot) {
     entry = in.u32();
-    require(entry < forward_machine_.entry_count(), "an entry is out of range");
+    require_intact(entry < forward_machine_.entry_count(), "an entry is out of range");
   }
-  require(!slot.empty() && std::ranges::is_sorted(slot) &&
-              std::ranges::adjacent_find(slot) == slot.end(),
-          "a slot is out of order");
+  require_intact(!slot.empty() && std::ranges::is_sorted(slot) &&
+                     std::ranges::adjacent_find(slot) == slot.end(),
+                 "a slot is out of order");
   const bool is_before = forward_machine_.is_before(slot.front());
   const uint32_t lane = forward_machine_.lane_of(slot.front());
   for (EntryId entry : slot) {
-    require(forward_machine_.is_before(entry) == is_before &&
-                forward_machine_.lane_of(entry) == lane && !(is_before && lane > 0),
-            "a slot mixes what has and what has not started");
+    require_intact(forward_machine_.is_before(entry) == is_before &&
+                       forward_machine_.lane_of(entry) == lane && !(is_before && lane > 0),
+                   "a slot mixes what has and what has not started");
   }
   return slot;
 }
@@ -115,20 +109,20 @@ void Selection::read_preorder(ByteReader& in, const Graph& graph, Runs& runs) {
   size_t before_count = 0;
   for (auto& group : preorder) {
     group.resize(in.count(16));
-    require(!group.empty(), "a group is empty");
+    require_intact(!group.empty(), "a group is empty");
     for (Slot& slot : group) {
       slot = read_slot(in);
       const bool is_before = forward_machine_.is_before(slot.front());
       before_count += is_before ? 1 : 0;
       if (is_before) {
-        require(in.u32() == kNoNode.bits(), "what has not started has a node");
+        require_intact(in.u32() == kNoNode.bits(), "what has not started has a node");
         runs.nodes.push_back(kNoNode);
       } else {
         runs.nodes.push_back(read_node(in, graph));
       }
     }
   }
-  require(before_count == 1, "there is not one place that runs start from");
+  require_intact(before_count == 1, "there is not one place that runs start from");
   runs.preorder = back_.intern(std::move(preorder));
 }
 
@@ -143,13 +137,13 @@ void Selection::read_fronts(ByteReader& in, const Graph& graph, Runs& runs) cons
   for (Way& way : runs.ways) {
     way.state = in.u32();
     way.rank = in.u32();
-    require(way.state < forward_machine_.cea().state_count(), "a state is out of range");
+    require_intact(way.state < forward_machine_.cea().state_count(), "a state is out of range");
     way.node = read_node(in, graph);
   }
   uint32_t last = 0;
   for (const Front& front : runs.fronts) {
-    require(front.first_way >= last && front.first_way <= runs.ways.size(),
-            "the fronts are out of order");
+    require_intact(front.first_way >= last && front.first_way <= runs.ways.size(),
+                   "the fronts are out of order");
     last = front.first_way;
   }
 }
@@ -164,17 +158,19 @@ void Selection::read_log(ByteReader& in, Runs& runs) {
   std::vector<BeforeId> befores(in.count(12));
   for (BeforeId& before : befores) {
     const Slot slot = read_slot(in);
-    require(forward_machine_.is_before(slot.front()), "a row has nothing to start from");
+    require_intact(forward_machine_.is_before(slot.front()), "a row has nothing to start from");
     before = intern_before(slot);
   }
   ByteReader rows(in.bytes());
   while (rows.remaining() > 0) {
     LoggedRow row{rows.i64(), rows.i64(), rows.u32(), rows.u32()};
-    require(row.cls < classes.size() && row.before < befores.size(), "a row is of no known class");
-    require(row.position >= 0, "a position is out of range");
+    require_intact(row.cls < classes.size() && row.before < befores.size(),
+                   "a row is of no known class");
+    require_intact(row.position >= 0, "a position is out of range");
     row.cls = classes[row.cls];
     row.before = befores[row.before];
-    require(runs.log.empty() || runs.log.back().clock <= row.clock, "the rows are out of order");
+    require_intact(runs.log.empty() || runs.log.back().clock <= row.clock,
+                   "the rows are out of order");
     runs.log.push_back(row);
   }
 }

@@ -8,11 +8,16 @@
 
 namespace catena {
 
+void require_intact(bool condition, const char* what) {
+  if (!condition) {
+    throw Error(ErrorKind::kSnapshot, std::string("the snapshot is damaged: ") + what);
+  }
+}
+
 NodeRef checked_ref(const Graph& graph, uint32_t bits) {
   const NodeRef ref = NodeRef::from_bits(bits);
-  if (ref.index() >= graph.size() || graph.at(ref.index()).kind() != ref.kind()) {
-    throw Error(ErrorKind::kSnapshot, "the snapshot is damaged: a node points nowhere");
-  }
+  require_intact(ref.index() < graph.size() && graph.at(ref.index()).kind() == ref.kind(),
+                 "a node points nowhere");
   return ref;
 }
 
@@ -23,12 +28,6 @@ constexpr uint32_t kVersion = 1;
 
 std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-void require(bool condition, const char* what) {
-  if (!condition) {
-    throw Error(ErrorKind::kSnapshot, std::string("the snapshot is damaged: ") + what);
-  }
 }
 
 void write_graph(ByteWriter& out, const Graph& graph) {
@@ -45,24 +44,25 @@ void write_graph(ByteWriter& out, const Graph& graph) {
 void check_node(const Graph& graph, const GraphNode& node, const Cea& cea, Position position) {
   const NodeKind kind = node.kind();
   if (kind != NodeKind::kStart) {
-    require(graph[checked_ref(graph, node.first)].max_start == node.max_start,
-            "a node is later than its child");
+    require_intact(graph[checked_ref(graph, node.first)].max_start == node.max_start,
+                   "a node is later than its child");
   }
   if (kind == NodeKind::kJoin) {
-    require(graph[checked_ref(graph, node.second)].max_start == node.right_max_start() &&
-                node.max_start >= node.right_max_start(),
-            "the sides of a join are out of order");
+    require_intact(graph[checked_ref(graph, node.second)].max_start == node.right_max_start() &&
+                       node.max_start >= node.right_max_start(),
+                   "the sides of a join are out of order");
     return;
   }
-  require(node.second >= kMarksTag && node.marks() < cea.marks_count(), "a node has unknown marks");
+  require_intact(node.second >= kMarksTag && node.marks() < cea.marks_count(),
+                 "a node has unknown marks");
   const bool is_pivot = kind == NodeKind::kStart && node.position() == kPivot;
-  require(is_pivot || (node.position() >= 0 && node.position() < position),
-          "a position is out of range");
+  require_intact(is_pivot || (node.position() >= 0 && node.position() < position),
+                 "a position is out of range");
 }
 
 void read_graph(ByteReader& in, Graph& graph, const Cea& cea, Position position) {
   const uint64_t count = in.count(sizeof(GraphNode));
-  require(count < NodeRef::kIndexMask, "there are too many nodes");
+  require_intact(count < NodeRef::kIndexMask, "there are too many nodes");
   for (uint64_t i = 0; i < count; ++i) {
     GraphNode node{};
     node.max_start = in.i64();
@@ -102,9 +102,9 @@ std::vector<StateId> read_state_set(ByteReader& in, const Cea& cea) {
   std::vector<StateId> set(in.count(4));
   for (StateId& member : set) {
     member = in.u32();
-    require(member < cea.state_count(), "a state is out of range");
+    require_intact(member < cea.state_count(), "a state is out of range");
   }
-  require(
+  require_intact(
       !set.empty() && std::ranges::is_sorted(set) && std::ranges::adjacent_find(set) == set.end(),
       "a set of states is out of order");
   return set;
@@ -118,7 +118,7 @@ FrontierId read_frontier(ByteReader& in, const SnapshotContext& context) {
   }
   std::vector<DetStateId> sorted = states;
   std::ranges::sort(sorted);
-  require(std::ranges::adjacent_find(sorted) == sorted.end(), "a state stands twice");
+  require_intact(std::ranges::adjacent_find(sorted) == sorted.end(), "a state stands twice");
   return context.frontiers.intern({before, std::move(states)});
 }
 
@@ -130,8 +130,8 @@ void read_lists(ByteReader& in, const Graph& graph, PartState& part) {
     entry.length = in.u32();
     entry.node = NodeRef::from_bits(bits);
     if (Evaluator::is_unmerged(entry)) continue;
-    require(graph[checked_ref(graph, bits)].max_start == entry.max_start,
-            "a list and its node differ");
+    require_intact(graph[checked_ref(graph, bits)].max_start == entry.max_start,
+                   "a list and its node differ");
   }
 }
 
@@ -139,13 +139,14 @@ PartState read_part(ByteReader& in, const SnapshotContext& context) {
   PartState part;
   part.row_count = in.i64();
   part.last_clock = in.i64();
-  require(part.row_count >= 0, "a part has a negative number of rows");
+  require_intact(part.row_count >= 0, "a part has a negative number of rows");
   part.frontier = read_frontier(in, context);
   read_lists(in, *context.state.graph, part);
-  require(Evaluator::has_consistent_lists(part, context.frontiers.states_of(part.frontier).size()),
-          "the lists of a part are out of order");
+  require_intact(
+      Evaluator::has_consistent_lists(part, context.frontiers.states_of(part.frontier).size()),
+      "the lists of a part are out of order");
   if (in.u8() != 0) {
-    require(context.strategy != nullptr, "a part has runs of a strategy");
+    require_intact(context.strategy != nullptr, "a part has runs of a strategy");
     part.runs = context.strategy->read(in, *context.state.graph);
   }
   return part;
@@ -154,7 +155,7 @@ PartState read_part(ByteReader& in, const SnapshotContext& context) {
 void read_state(ByteReader& in, const SnapshotContext& context) {
   EngineState& state = context.state;
   state.position = in.i64();
-  require(state.position >= 0, "the position is negative");
+  require_intact(state.position >= 0, "the position is negative");
   state.late_count = in.u64();
   state.last_order.resize(in.count(8));
   for (Clock& clock : state.last_order) clock = in.i64();
@@ -164,7 +165,7 @@ void read_state(ByteReader& in, const SnapshotContext& context) {
     const std::string_view key = in.text();
     const size_t size_before = state.parts.size();
     const uint32_t place = state.parts.find_or_add(key);
-    require(state.parts.size() > size_before, "a part stands twice");
+    require_intact(state.parts.size() > size_before, "a part stands twice");
     state.parts[place] = read_part(in, context);
   }
 }
@@ -172,10 +173,10 @@ void read_state(ByteReader& in, const SnapshotContext& context) {
 // The payload of a well-formed snapshot of this plan.
 std::span<const std::byte> open(std::string_view bytes, const std::string& plan_hash) {
   const auto all = as_bytes(bytes);
-  require(bytes.starts_with(kMagic), "it does not begin like a snapshot");
-  require(all.size() >= kMagic.size() + 12, "it is cut short");
+  require_intact(bytes.starts_with(kMagic), "it does not begin like a snapshot");
+  require_intact(all.size() >= kMagic.size() + 12, "it is cut short");
   ByteReader tail(all.last(8));
-  require(tail.u64() == checksum(all.first(all.size() - 8)), "its checksum is wrong");
+  require_intact(tail.u64() == checksum(all.first(all.size() - 8)), "its checksum is wrong");
   ByteReader in(all.subspan(kMagic.size(), all.size() - kMagic.size() - 8));
   const uint32_t version = in.u32();
   if (version != kVersion) {

@@ -30,6 +30,9 @@ struct SnapshotContext {
 std::string write_snapshot(const SnapshotContext& context, const std::string& plan_hash,
                            const std::string& extra);
 
+// Throws Error of kind kSnapshot unless what a reader has found is as it must be.
+void require_intact(bool condition, const char* what);
+
 // A handle that a reader has found, if it is one to a node of the kind it claims.
 NodeRef checked_ref(const Graph& graph, uint32_t bits);
 

@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/types.h"
+#include "engine/interval.h"
 #include "engine/row.h"
 #include "matches/graph.h"
 #include "matches/result_set.h"
@@ -31,6 +32,10 @@ class StrategyRuns {
 class StrategyEvaluator {
  public:
   virtual ~StrategyEvaluator() = default;
+
+  // Told before the first batch, and whenever the type of the time column changes: how long the
+  // intervals of a timed automaton are.
+  virtual void bind(const std::vector<Interval>&) {}
 
   // The runs of a part of which no row has been read.
   virtual std::unique_ptr<StrategyRuns> make_runs() const = 0;

@@ -1,0 +1,280 @@
+// Timed automata: bundles by states and clocks, against a runner that keeps every run apart.
+#include <set>
+
+#include "check.h"
+#include "engine/timed.h"
+#include "machine_fixture.h"
+#include "matches/counter.h"
+
+using namespace catena;
+
+namespace {
+
+struct TimedRow {
+  uint8_t guards;
+  Clock time;
+};
+
+// A part of a timed query, with a window of time.
+class TimedMachine {
+ public:
+  TimedMachine(std::shared_ptr<const Cea> cea, std::vector<Interval> intervals,
+               std::optional<Clock> window = {})
+      : cea_(std::move(cea)),
+        intervals_(std::move(intervals)),
+        window_(window),
+        classes_(cea_->guard_count(), 1000),
+        evaluator_(make_evaluator()),
+        runs_(evaluator_->make_runs()) {
+    results_.segments.push_back({graph_, {}});
+  }
+
+  void read(const TimedRow& row) {
+    std::vector<bool> bits(cea_->guard_count(), false);
+    for (size_t g = 0; g < bits.size() && g < 8; ++g) bits[g] = ((row.guards >> g) & 1) != 0;
+    const Clock threshold = window_ ? row.time - *window_ : kClockMin;
+    last_threshold_ = threshold;
+    evaluator_->advance(*runs_, classes_.class_of(bits),
+                        {position_, row.time, threshold, row.time, position_ + 1}, *graph_,
+                        results_.segments.back().roots);
+    ++position_;
+  }
+
+  void compact() {
+    Compaction compaction(*graph_);
+    evaluator_->expire(*runs_, last_threshold_);
+    evaluator_->mark_nodes(*runs_, compaction);
+    graph_ = compaction.copy();
+    evaluator_->move_nodes(*runs_, compaction);
+    results_.segments.push_back({graph_, {}});
+  }
+
+  std::vector<std::byte> snapshot() const {
+    ByteWriter out;
+    evaluator_->write(*runs_, out);
+    return out.take();
+  }
+
+  void restore(std::span<const std::byte> bytes) {
+    ByteReader in(bytes);
+    auto evaluator = make_evaluator();
+    auto runs = evaluator->read(in, *graph_);
+    in.expect_end();
+    evaluator_ = std::move(evaluator);
+    runs_ = std::move(runs);
+  }
+
+  std::vector<NaiveMatch> matches() const {
+    std::vector<NaiveMatch> found;
+    Enumerator enumerator(results_, std::nullopt);
+    while (enumerator.next()) {
+      NaiveMatch match{enumerator.start(), enumerator.end(), {}};
+      enumerator.for_each_mark([&](const MarkedPosition& mark) {
+        match.marks.emplace_back(mark.position, cea_->variables_of(mark.marks));
+      });
+      found.push_back(std::move(match));
+    }
+    return found;
+  }
+
+  const Graph& graph() const { return *graph_; }
+  const TimedRuns& runs() const { return static_cast<const TimedRuns&>(*runs_); }
+  const ResultSet& results() const { return results_; }
+
+ private:
+  std::unique_ptr<TimedEvaluator> make_evaluator() {
+    auto made = std::make_unique<TimedEvaluator>(*cea_, classes_, 10'000);
+    made->bind(intervals_);
+    return made;
+  }
+
+  std::shared_ptr<const Cea> cea_;
+  std::vector<Interval> intervals_;
+  std::optional<Clock> window_;
+  ClassTrie classes_;
+  std::unique_ptr<TimedEvaluator> evaluator_;
+  std::unique_ptr<StrategyRuns> runs_;
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  ResultSet results_;
+  Position position_ = 0;
+  Clock last_threshold_ = kClockMin;
+};
+
+// The reference: every run with its own clocks.
+std::set<NaiveMatch> run_timed_naively(const Cea& cea, const std::vector<Interval>& intervals,
+                                       const std::vector<TimedRow>& rows,
+                                       std::optional<Clock> window) {
+  using Run = std::tuple<StateId, std::vector<Clock>, NaiveMatch>;
+  std::set<NaiveMatch> matches;
+  std::set<Run> runs;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const auto position = static_cast<Position>(row);
+    const Clock now[] = {rows[row].time, position + 1};
+    for (StateId state : cea.initial()) {
+      const std::vector<Clock> unset(cea.clock_count(), kClockMin);
+      runs.insert({state, unset, {position, position, {}}});
+    }
+    std::set<Run> next;
+    for (const auto& [state, clocks, match] : runs) {
+      for (const Transition& t : cea.from(state)) {
+        if (t.guard != kTrueGuard && ((rows[row].guards >> t.guard) & 1) == 0) continue;
+        const ClockActions& actions = cea.actions_of(t);
+        const bool passes = std::ranges::all_of(actions.checks, [&](const ClockCheck& check) {
+          return clocks[check.clock] != kClockMin &&
+                 intervals[check.interval].contains(
+                     clocks[check.clock], now[static_cast<size_t>(cea.kind_of(check.clock))]);
+        });
+        if (!passes) continue;
+        Run taken{t.target, clocks, match};
+        for (ClockId z : actions.resets) {
+          std::get<1>(taken)[z] = now[static_cast<size_t>(cea.kind_of(z))];
+        }
+        NaiveMatch& made = std::get<2>(taken);
+        made.end = position;
+        const auto& variables = cea.variables_of(t.marks);
+        if (!variables.empty()) made.marks.emplace_back(position, variables);
+        const Clock start = rows[static_cast<size_t>(made.start)].time;
+        if (cea.is_final(t.target) && (!window || rows[row].time - start <= *window)) {
+          matches.insert(made);
+        }
+        next.insert(std::move(taken));
+      }
+    }
+    runs = std::move(next);
+  }
+  return matches;
+}
+
+std::shared_ptr<const Cea> random_timed_cea(std::mt19937& random) {
+  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+  Clocks clocks;
+  const uint32_t clock_count = 1 + below(2);
+  for (uint32_t i = 0; i < clock_count; ++i) {
+    clocks.kinds.push_back(below(4) == 0 ? ClockKind::kRows : ClockKind::kTime);
+  }
+  clocks.interval_count = 3;
+  for (int i = 0; i < 4; ++i) {
+    ClockActions actions;
+    if (below(2) == 0) actions.checks.push_back({below(clock_count), below(3)});
+    for (ClockId z = 0; z < clock_count; ++z) {
+      if (below(3) == 0) actions.resets.push_back(z);
+    }
+    clocks.actions.push_back(std::move(actions));
+  }
+  const uint32_t states = 2 + below(3);
+  std::vector<Transition> transitions;
+  const uint32_t count = 3 + below(8);
+  for (uint32_t i = 0; i < count; ++i) {
+    const GuardId guard = below(4) == 0 ? kTrueGuard : below(3);
+    const MarksId marks = below(2) == 0 ? kNoMarks : below(4);
+    const ActionsId actions = below(2) == 0 ? 0 : below(5);
+    transitions.push_back({below(states), guard, marks, below(states), marks != kNoMarks, actions});
+  }
+  const std::vector<std::vector<VariableId>> marks{{}, {0}, {1}, {0, 1}};
+  return std::make_shared<Cea>(states, std::vector<StateId>{0}, std::vector<StateId>{below(states)},
+                               transitions, marks, 2u, 3u, std::vector<StateId>{}, clocks);
+}
+
+std::vector<Interval> random_intervals(std::mt19937& random) {
+  std::vector<Interval> intervals;
+  for (int i = 0; i < 3; ++i) {
+    const auto low = static_cast<int64_t>(random() % 3);
+    const auto length = static_cast<int64_t>(random() % 4);
+    const bool is_open = random() % 4 == 0;
+    intervals.emplace_back(low, is_open ? std::numeric_limits<int64_t>::max() : low + length);
+  }
+  return intervals;
+}
+
+std::vector<TimedRow> random_timed_rows(std::mt19937& random, size_t count, Clock time = 0) {
+  std::vector<TimedRow> rows;
+  for (size_t i = 0; i < count; ++i) {
+    time += static_cast<Clock>(random() % 3);
+    rows.push_back({static_cast<uint8_t>(random() % 8), time});
+  }
+  return rows;
+}
+
+bool agrees(const TimedMachine& machine, const std::set<NaiveMatch>& wanted) {
+  const std::vector<NaiveMatch> found = machine.matches();
+  const std::set<NaiveMatch> as_set(found.begin(), found.end());
+  return as_set.size() == found.size() && as_set == wanted &&
+         std::ranges::is_sorted(found, {}, &NaiveMatch::end);
+}
+
+// A ;[<= 5] B, each with a variable of its own.
+std::shared_ptr<const Cea> gap() {
+  Clocks clocks{{ClockKind::kTime}, 1, {{}, {{}, {0}}, {{{0, 0}}, {}}}};
+  std::vector<Transition> transitions{{0, letter('A'), 1, 1, true, 1},
+                                      {1, kTrueGuard, kNoMarks, 1},
+                                      {1, letter('B'), 2, 2, true, 2}};
+  return std::make_shared<Cea>(3u, std::vector<StateId>{0}, std::vector<StateId>{2}, transitions,
+                               single_marks(2), 2u, 3u, std::vector<StateId>{}, clocks);
+}
+
+}  // namespace
+
+TEST(a_gap_is_measured_from_row_to_row) {
+  TimedMachine machine(gap(), {Interval(0, 5)});
+  for (const TimedRow& row : {TimedRow{1, 0}, {1, 3}, {2, 6}, {2, 9}}) machine.read(row);
+  CHECK_EQ(machine.matches().size(), 1u);
+  CHECK_EQ(machine.matches()[0].start, 1);
+}
+
+TEST(random_timed_automata_agree_with_the_reference) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 6000; ++round) {
+    const auto cea = random_timed_cea(random);
+    const auto intervals = random_intervals(random);
+    const auto rows = random_timed_rows(random, 1 + random() % 7);
+    std::optional<Clock> window;
+    if (random() % 2 == 0) window = static_cast<Clock>(random() % 6);
+    TimedMachine machine(cea, intervals, window);
+    for (const TimedRow& row : rows) {
+      machine.read(row);
+      if (random() % 6 == 0) machine.compact();
+      if (random() % 6 == 0) machine.restore(machine.snapshot());
+    }
+    const auto wanted = run_timed_naively(*cea, intervals, rows, window);
+    CHECK(agrees(machine, wanted));
+    const BigCount count = count_matches(machine.results(), std::nullopt);
+    CHECK_EQ(count.limbs().empty() ? 0 : count.limbs()[0], wanted.size());
+  }
+}
+
+TEST(what_no_clock_can_use_any_more_is_released) {
+  TimedMachine machine(gap(), {Interval(0, 5)});
+  std::mt19937 random(2);
+  size_t bundles = 0;
+  uint32_t nodes = 0;
+  for (int row = 0; row < 50000; ++row) {
+    machine.read({static_cast<uint8_t>(random() % 8), row});
+    bundles = std::max(bundles, machine.runs().bundles.all.size());
+    if (row % 1000 != 0) continue;
+    machine.compact();
+    nodes = std::max(nodes, machine.graph().size());
+  }
+  CHECK(bundles <= 8);
+  CHECK(nodes <= 20);
+}
+
+TEST(damaged_bytes_are_refused_or_harmless) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 2000; ++round) {
+    TimedMachine machine(random_timed_cea(random), random_intervals(random));
+    for (const TimedRow& row : random_timed_rows(random, 6)) machine.read(row);
+    auto bytes = machine.snapshot();
+    for (int flips = 0; flips < 3; ++flips) {
+      bytes[random() % bytes.size()] = static_cast<std::byte>(random() % 256);
+    }
+    if (random() % 4 == 0) bytes.resize(random() % bytes.size());
+    try {
+      machine.restore(bytes);
+      for (const TimedRow& row : random_timed_rows(random, 3, 100)) machine.read(row);
+      machine.compact();
+      machine.matches();
+    } catch (const Error& error) {
+      CHECK(error.kind == ErrorKind::kSnapshot);
+    }
+  }
+}
