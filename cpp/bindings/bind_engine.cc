@@ -84,8 +84,10 @@ using ColumnAndIsFloat = std::pair<uint32_t, bool>;
 Binding make_binding(const Program& program, const std::vector<ColumnAndIsFloat>& order,
                      std::optional<uint32_t> clock, std::optional<ColumnAndIsFloat> part_clock,
                      const Window& window, std::vector<uint32_t> keys,
-                     std::optional<GuardId> row_guard) {
-  Binding binding{program, {}, clock, {}, window, std::move(keys), row_guard};
+                     std::optional<GuardId> row_guard, std::optional<uint32_t> time,
+                     std::vector<Interval> intervals) {
+  Binding binding{
+      program, {}, clock, {}, window, std::move(keys), row_guard, time, std::move(intervals)};
   for (const auto& [column, is_float] : order) binding.order.push_back({column, is_float});
   if (part_clock) binding.part_clock = OrderColumn{part_clock->first, part_clock->second};
   return binding;
@@ -117,10 +119,14 @@ void bind_engine(py::module_& module) {
            }),
            py::arg("kind"), py::arg("bound") = 0, py::arg("float_bound") = 0.0)
       .def("threshold", &Window::threshold);
+  py::classh<Interval>(module, "Interval")
+      .def(py::init<int64_t, int64_t>(), py::arg("low"), py::arg("high"))
+      .def_static("of_floats", &Interval::of_floats, py::arg("low"), py::arg("high"),
+                  py::arg("low_open"), py::arg("high_open"));
   py::classh<Binding>(module, "Binding")
       .def(py::init(&make_binding), py::kw_only(), py::arg("program"), py::arg("order"),
            py::arg("clock"), py::arg("part_clock"), py::arg("window"), py::arg("keys"),
-           py::arg("row_guard"));
+           py::arg("row_guard"), py::arg("time"), py::arg("intervals"));
   py::classh<LockedEngine>(module, "Engine")
       .def(py::init([](std::shared_ptr<const Cea> cea, Strategy strategy, Consume consume,
                        bool is_partitioned, bool has_window, bool drops_late_rows,

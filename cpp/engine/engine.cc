@@ -55,6 +55,10 @@ void Engine::bind(Binding binding) {
   if (binding.program.guards.size() != cea_->guard_count()) {
     throw Error(ErrorKind::kUser, "the program has another number of guards than the automaton");
   }
+  if (binding.intervals.size() != cea_->interval_count()) {
+    throw Error(ErrorKind::kUser, "there is another number of intervals than in the automaton");
+  }
+  if (strategy_) strategy_->bind(binding.intervals);
   classifier_.emplace(binding.program, classes_);
   key_encoder_.emplace(binding.keys);
   binding_ = std::move(binding);
@@ -99,6 +103,7 @@ Engine::BatchPlan Engine::check_order(const Batch& batch) const {
     }
     refuse_or_drop(batch, binding_->order[bad], static_cast<int64_t>(row), plan);
   }
+  if (binding_->time) plan.times = values[*binding_->time];
   if (binding_->clock) plan.clocks = std::move(values[*binding_->clock]);
   return plan;
 }
@@ -173,11 +178,12 @@ void Engine::evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t be
     if (options_.is_partitioned) part = part_of_row(batch, begin + i);
     if (!part) continue;
     const Clock clock = plan.clocks.empty() ? 0 : plan.clocks[row];
-    visit(*part, cls, state_.position + begin + i, clock, roots);
+    const Clock time = plan.times.empty() ? 0 : plan.times[row];
+    visit(*part, cls, state_.position + begin + i, clock, time, roots);
   }
 }
 
-void Engine::visit(PartState& part, ClassId cls, Position position, Clock batch_clock,
+void Engine::visit(PartState& part, ClassId cls, Position position, Clock batch_clock, Clock time,
                    std::vector<Root>& roots) {
   ++part.row_count;
   part.last_clock = batch_clock;
@@ -188,7 +194,7 @@ void Engine::visit(PartState& part, ClassId cls, Position position, Clock batch_
   if (kind == WindowKind::kNone) clock = position;
   if (kind == WindowKind::kEvents) clock = part.row_count;
   const size_t roots_before = roots.size();
-  const Row row{position, clock, binding_->window.threshold(clock)};
+  const Row row{position, clock, binding_->window.threshold(clock), time, part.row_count};
   if (strategy_) {
     if (!part.runs) part.runs = strategy_->make_runs();
     strategy_->advance(*part.runs, cls, row, *state_.graph, roots);

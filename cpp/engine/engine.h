@@ -25,6 +25,7 @@
 #include "columns/values.h"
 #include "engine/evaluator.h"
 #include "engine/frontier.h"
+#include "engine/interval.h"
 #include "engine/part_table.h"
 #include "engine/strategy.h"
 #include "engine/window.h"
@@ -61,6 +62,8 @@ struct Binding {
   Window window;
   std::vector<uint32_t> keys;
   std::optional<GuardId> row_guard;  // Rows that fail it take no part at all.
+  std::optional<uint32_t> time;      // The one of `order` that time operators measure by.
+  std::vector<Interval> intervals;   // Those of the automaton's clocks, by id.
 };
 
 struct EngineState {
@@ -112,6 +115,7 @@ class Engine {
  private:
   struct BatchPlan {
     std::vector<Clock> clocks;  // By row; empty if the window does not need them.
+    std::vector<Clock> times;   // By row; empty if no time operator needs them.
     std::vector<bool> is_late;  // By row; empty if no row is late.
     std::vector<Clock> last_order;
     uint64_t late_count = 0;
@@ -124,7 +128,7 @@ class Engine {
   void evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& results);
   void evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t count,
                      std::vector<Root>& roots);
-  void visit(PartState& part, ClassId cls, Position position, Clock batch_clock,
+  void visit(PartState& part, ClassId cls, Position position, Clock batch_clock, Clock time,
              std::vector<Root>& roots);
   bool takes_part(ClassId cls) const;
   PartState* part_of_row(const Batch& batch, int64_t row);
