@@ -25,7 +25,7 @@ import workloads
 from oracle import As, Or, Plus, Sequence, Type
 from workloads import FOLDER, WorkloadError
 
-RUN_STRATEGIES = ("ALL", "ANY", "NEXT", "LAST")
+RUN_STRATEGIES = ("ALL", "ANY", "NEXT", "LAST", "MAX", "STRICT")
 """What the command is run with here: the strategies that the engine has."""
 
 COMMAND = FOLDER.parent / "run.py"
