@@ -5,18 +5,21 @@ Made once per layout of columns, and again when a later batch has another one.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypedDict
 
 import pyarrow as pa
 
 from catena import _core
-from catena.compile.plan import Plan
+from catena.compile.cea import ClockKind
+from catena.compile.plan import ClockBound, Plan
 from catena.compile.predicates import bind_guards
 from catena.errors import CatenaDataError, CatenaError, error_at
 from catena.query import ast
 
 _TICKS_NS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+_INT64_MIN: Final = -(2**63)
 _INT64_MAX: Final = 2**63 - 1
 
 
@@ -39,7 +42,66 @@ def bind(plan: Plan, schema: pa.Schema) -> _core.Binding:
         window=_window(plan, schema),
         keys=[_key_column(schema, name) for name in plan.keys],
         row_guard=None if plan.row_guard is None else guards.index(plan.row_guard),
+        **_timed_arguments(plan, schema, names),
     )
+
+
+class TimedArguments(TypedDict, total=False):
+    """What the engine must know of the data, if the plan has clocks."""
+
+    time: int | None
+    intervals: list[_core.Interval]
+
+
+def _timed_arguments(plan: Plan, schema: pa.Schema, names: tuple[str, ...]) -> TimedArguments:
+    if not plan.clocks:
+        return {}
+    time = plan.settings.time
+    uses_time = any(clock.kind is ClockKind.TIME for clock in plan.clocks)
+    return {
+        "time": names.index(time) if uses_time and time is not None else None,
+        "intervals": [_interval(bound, plan, schema) for bound in plan.bounds],
+    }
+
+
+def _interval(bound: ClockBound, plan: Plan, schema: pa.Schema) -> _core.Interval:
+    """An interval in the ticks of its clock."""
+    kind, _, interval = bound
+
+    def ticks(end: ast.Bound | None) -> Fraction | None:
+        if end is None or kind is not ClockKind.TIME:
+            return None if end is None else end.amount
+        return in_ticks(end, type, plan)
+
+    type = schema.field(plan.settings.time).type if kind is ClockKind.TIME else pa.int64()
+    low, high = ticks(interval.low), ticks(interval.high)
+    return _of_ticks(interval, low, high, pa.types.is_floating(type))
+
+
+def _of_ticks(
+    interval: ast.Interval, low: Fraction | None, high: Fraction | None, is_float: bool
+) -> _core.Interval:
+    if is_float:
+        first = -math.inf if low is None else float(low)
+        last = math.inf if high is None else float(high)
+        return _core.Interval.of_floats(first, last, interval.low_open, interval.high_open)
+    least, most = whole_bounds(interval, low, high)
+    if least > _INT64_MAX or most < _INT64_MIN:
+        return _core.Interval(1, 0)
+    return _core.Interval(max(least, _INT64_MIN), min(most, _INT64_MAX))
+
+
+def whole_bounds(
+    interval: ast.Interval, low: Fraction | None, high: Fraction | None
+) -> tuple[int, int]:
+    """The least and the greatest whole number between the bounds; open ends leave them out."""
+    least = _INT64_MIN if low is None else math.ceil(low)
+    if interval.low_open and least == low:
+        least += 1
+    most = _INT64_MAX if high is None else math.floor(high)
+    if interval.high_open and most == high:
+        most -= 1
+    return least, most
 
 
 def _is_float_clock(schema: pa.Schema, name: str) -> bool:
