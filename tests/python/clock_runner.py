@@ -33,17 +33,23 @@ class Run(NamedTuple):
 
 def complex_events(automaton: Automaton, rows: Rows, time: str = "ts") -> set[ComplexEvent]:
     """What the runs of an automaton give."""
-    return {ComplexEvent(run.start, end, run.marks) for end, run in ended(automaton, rows, time)}
+    return {
+        ComplexEvent(run.start, end, run.marks)
+        for end, runs in enumerate(runs_by_row(automaton, rows, time))
+        for run in runs
+        if run.state == FINAL
+    }
 
 
-def ended(automaton: Automaton, rows: Rows, time: str = "ts") -> list[tuple[int, Run]]:
-    """The runs that come to the final state, each with its last row."""
+def runs_by_row(automaton: Automaton, rows: Rows, time: str = "ts") -> Iterator[list[Run]]:
+    """The runs after each row, those that ended there included."""
     leaving, satisfied = automaton.leaving(), rows_by_guard(automaton, rows)
-    found, open_runs, observer = [], [], INITIAL
+    runs: list[Run] = []
+    observer = INITIAL
     for position in range(len(rows)):
         waiting = Run(position, observer, frozenset(), frozenset())
         going = []
-        for run in dict.fromkeys([*open_runs, waiting]):
+        for run in [*(run for run in runs if run.state != FINAL), waiting]:
             for t in leaving[run.state]:
                 if position not in satisfied[t.guard]:
                     continue
@@ -51,9 +57,8 @@ def ended(automaton: Automaton, rows: Rows, time: str = "ts") -> list[tuple[int,
                     observer = t.target
                 elif all(holds(check, run, rows, position, time) for check in t.checks):
                     going.append(after(run, t, position))
-        found += [(position, run) for run in going if run.state == FINAL]
-        open_runs = [run for run in going if run.state != FINAL]
-    return found
+        runs = list(dict.fromkeys(going))
+        yield runs
 
 
 def after(run: Run, t: Transition, position: int) -> Run:

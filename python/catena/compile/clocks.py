@@ -3,8 +3,8 @@
 A formula's operators each bring a clock of their own (automaton.py). The engine keeps runs apart by
 the times that their clocks show, so every clock less is fewer runs to keep. Two clocks may be one:
 
-    A ;[I] B ;[J] C        the first clock is done with where B is read, the second begins there
-    ((A ; B) WITHIN 5 s ; C) WITHIN 9 s       both are reset by the A, and show the same
+    A ;[I] B ;[J] C                     the first is done with where the second begins, at the B
+    ((A ; B WITHIN 5 s) ; C WITHIN 9 s)        both are reset by the A and show the same
 
 A clock is *live* in a state if some run from there checks it before it is reset. Nothing depends on
 a clock that is not live, so resets of clocks that are not live afterwards are dropped.
@@ -19,21 +19,25 @@ engine may keep them together, and a result comes out once: the automaton has *s
 duplicates must be removed. Deciding it exactly takes clock regions (Theorem 5.4, PSPACE); here it
 is decided as if every check might hold, which errs on one side only: what is called synchronous is.
 
-Both questions are one. Let two runs that give one result be read in step; they are in a *pair* of
-states, in the beginning the same. Clock a of one run and clock b of the other part ways exactly on
-a row where one of them is reset and the other one is not, and it matters if afterwards a is live in
-the one and b in the other: then a and b are in *conflict*. For a = b that is what synchronous
-resets forbid. Clocks without a conflict are given one number: as a run goes in step with itself,
-that is right; as it goes in step with others, that leaves synchronous what was.
+Both questions are one. Let two runs that may give one result be read in step; what they do on a row
+are two transitions *in step*. Transitions that are in step with each other, directly or by way of
+others, are a *class*. Clock a of one run and clock b of the other part ways on a row where one is
+reset and the other is not, and it matters if the other is live afterwards. So a and b are in
+*conflict* if a class has a transition that resets a and one after which b is live that does not
+reset b. A clock in conflict with itself is what synchronous resets forbid; without such a clock
+every class can agree on its resets, as resets of clocks not live afterwards may be added freely.
+Clocks not in conflict are given one number: since a run is in step with itself, that is right;
+since it is in step with others, what was synchronous stays so.
 
-Invariant: a settled automaton has the same complex events, and is synchronous if it was. Cost: the
-pairs of transitions that go in step, at most `PAIR_COUNT_MAX`; with more of them, only runs in step
-with themselves are looked at and the automaton does not count as synchronous.
+Invariant: a settled automaton has the same complex events; if it is synchronous, transitions in
+step reset the same clocks, and else no clock that is not live. Cost: the pairs of transitions in
+step, at most `PAIR_COUNT_MAX`; with more of them, every transition is looked at by itself and the
+automaton does not count as synchronous.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Final, TypeAlias
@@ -41,10 +45,12 @@ from typing import Final, TypeAlias
 from catena.compile.cea import (
     FINAL,
     INITIAL,
+    NO_CLOCKS,
     Automaton,
     Check,
     Clock,
     ClockKind,
+    Clocks,
     Guard,
     Transition,
     contradicts_itself,
@@ -62,20 +68,24 @@ _PREFIXES: Final = {ClockKind.TIME: "t", ClockKind.ROWS: "r", ClockKind.ATTRIBUT
 
 
 def settled(automaton: Automaton) -> Automaton:
-    """The automaton with as few clocks as were found, numbered from 0, and without idle resets."""
+    """The automaton with as few clocks as were found, numbered from 0."""
     automaton = _without_idle_resets(automaton)
     if not automaton.clocks:
         return automaton
     steps = _steps(automaton)
-    alone = [(t, t) for t in automaton.transitions]
-    shared = _shared(automaton.clocks, _conflicts(automaton, alone if steps is None else steps))
+    classes = _classes(automaton, steps or ())
+    conflicts = _conflicts(automaton, classes)
+    resets = {t: t.resets for t in automaton.transitions}
+    if steps is not None and _is_synchronous(conflicts):
+        resets = {t: _resets_of(several) for several in classes for t in several}
+    shared = _shared(automaton.clocks, conflicts)
     return with_transitions(
         automaton,
         (
             replace(
                 t,
                 checks=frozenset((shared[clock], interval) for clock, interval in t.checks),
-                resets=frozenset(shared[clock] for clock in t.resets),
+                resets=frozenset(shared[clock] for clock in resets[t]),
             )
             for t in automaton.transitions
         ),
@@ -83,14 +93,14 @@ def settled(automaton: Automaton) -> Automaton:
 
 
 def has_synchronous_resets(automaton: Automaton) -> bool:
-    """True only if runs that give one result agree on all clocks live in both."""
-    if not automaton.clocks:
-        return True
+    """True only if runs that may give one result reset the same clocks, as far as these are live.
+
+    Of a settled automaton: if they reset the same clocks.
+    """
     steps = _steps(automaton)
     if steps is None:
-        return False
-    conflicts = _conflicts(automaton, steps)
-    return not any(clock in others for clock, others in conflicts.items())
+        return not automaton.clocks
+    return _is_synchronous(_conflicts(automaton, _classes(automaton, steps)))
 
 
 def clock_text(clock: Clock) -> str:
@@ -121,12 +131,12 @@ def _check_text(check: Check) -> str:
 # Live clocks
 
 
-def live_clocks(automaton: Automaton) -> dict[int, frozenset[Clock]]:
+def live_clocks(automaton: Automaton) -> dict[int, Clocks]:
     """By state, the clocks that some run from there checks before it resets them."""
     entering: dict[int, list[Transition]] = {}
     for t in automaton.transitions:
         entering.setdefault(t.target, []).append(t)
-    live: dict[int, frozenset[Clock]] = dict.fromkeys(range(automaton.state_count), frozenset())
+    live: dict[int, Clocks] = dict.fromkeys(range(automaton.state_count), NO_CLOCKS)
     pending = list(range(automaton.state_count))
     for t in automaton.transitions:
         live[t.source] |= {clock for clock, _ in t.checks}
@@ -193,17 +203,46 @@ def _together(
             yield a, b
 
 
-def _conflicts(automaton: Automaton, steps: Sequence[_Step]) -> dict[Clock, set[Clock]]:
-    """By clock, the clocks that it differs from in runs in step, both live."""
+def _classes(automaton: Automaton, steps: Iterable[_Step]) -> list[list[Transition]]:
+    """All transitions in classes: those in step, directly or by way of others."""
+    leader = {t: t for t in automaton.transitions}
+
+    def first_of(t: Transition) -> Transition:
+        while leader[t] is not t:
+            leader[t] = leader[leader[t]]
+            t = leader[t]
+        return t
+
+    for one, other in steps:
+        leader[first_of(other)] = first_of(one)
+    classes: dict[Transition, list[Transition]] = {}
+    for t in automaton.transitions:
+        classes.setdefault(first_of(t), []).append(t)
+    return list(classes.values())
+
+
+def _resets_of(several: Iterable[Transition]) -> Clocks:
+    return NO_CLOCKS.union(*(t.resets for t in several))
+
+
+def _conflicts(
+    automaton: Automaton, classes: Iterable[Sequence[Transition]]
+) -> dict[Clock, set[Clock]]:
+    """By clock, those that some transition keeps for later while one of its class resets it, or
+    the other way round."""
     live = live_clocks(automaton)
     found: dict[Clock, set[Clock]] = {clock: set() for clock in automaton.clocks}
-    for a, b in steps:
-        for one, other in ((a, b), (b, a)):
-            there = live[other.target]
-            for clock in live[one.target]:
-                apart = there - other.resets if clock in one.resets else there & other.resets
-                found[clock] |= apart
+    for several in classes:
+        kept = NO_CLOCKS.union(*(live[t.target] - t.resets for t in several))
+        for clock in _resets_of(several):
+            found[clock] |= kept
+            for other in kept:
+                found[other].add(clock)
     return found
+
+
+def _is_synchronous(conflicts: dict[Clock, set[Clock]]) -> bool:
+    return not any(clock in others for clock, others in conflicts.items())
 
 
 def _shared(clocks: Sequence[Clock], conflicts: dict[Clock, set[Clock]]) -> dict[Clock, Clock]:
