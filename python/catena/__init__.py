@@ -19,6 +19,7 @@ from catena.errors import (
     CatenaSnapshotError,
     CatenaSyntaxError,
 )
+from catena.gaps import swg
 from catena.matches import Match, Matches
 from catena.queries import Query, Stream
 
@@ -36,4 +37,5 @@ __all__ = [
     "Query",
     "Stream",
     "__version__",
+    "swg",
 ]

@@ -27,17 +27,22 @@ class Program:
     def validate(self) -> None: ...
 
 class Cea:
+    """A transition: source, guard, marks, target, whether it marks, what it does with clocks."""
+
     def __init__(
         self,
         *,
         state_count: int,
         initial: Sequence[int],
         final: Sequence[int],
-        transitions: Iterable[tuple[int, int | None, int, int, bool]],
+        transitions: Iterable[tuple[int, int | None, int, int, bool, int]],
         marks: Sequence[Sequence[int]],
         variable_count: int,
         guard_count: int,
         observers: Sequence[int],
+        clock_kinds: Sequence[int],
+        interval_count: int,
+        actions: Sequence[tuple[Sequence[tuple[int, int]], Sequence[int]]],
     ) -> None: ...
 
 class WindowKind(Enum):
@@ -61,6 +66,13 @@ class Window:
     def __init__(self, kind: WindowKind, bound: int = 0, float_bound: float = 0.0) -> None: ...
     def threshold(self, clock: int) -> int: ...
 
+class Interval:
+    """Closed bounds of whole differences; `of_floats`: of differences of floats, open or closed."""
+
+    def __init__(self, low: int, high: int) -> None: ...
+    @staticmethod
+    def of_floats(low: float, high: float, low_open: bool, high_open: bool) -> Interval: ...
+
 class Binding:
     def __init__(
         self,
@@ -72,6 +84,8 @@ class Binding:
         window: Window,
         keys: Sequence[int],
         row_guard: int | None,
+        time: int | None,
+        intervals: Sequence[Interval],
     ) -> None: ...
 
 class MatchReader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from catena.compile.cea import FINAL, INITIAL, Automaton
+from catena.compile.clocks import action_text
 from catena.compile.plan import guard_text
 
 
@@ -48,7 +49,8 @@ class AutomatonView:
             lines.append(f"  {observer} [style=dashed];")
         for t in self._automaton.transitions:
             marks = "{" + ", ".join(sorted(t.marks)) + "}" if t.marks else ""
-            label = _quoted(guard_text(t.guard)) + (r"\n" + _quoted(marks) if marks else "")
+            parts = [guard_text(t.guard), marks, action_text(t).strip()]
+            label = r"\n".join(_quoted(part) for part in parts if part)
             style = " style=dashed" if t.target in self._automaton.observers else ""
             lines.append(f'  {t.source} -> {t.target} [label="{label}"{style}];')
         return "\n".join([*lines, "}"])

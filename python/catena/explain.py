@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from catena.compile.clocks import clock_text
 from catena.compile.outputs import AttributeOutput, MeasureOutput, Output
-from catena.compile.plan import Plan
+from catena.compile.plan import Plan, counted
 from catena.query import ast
 from catena.query.format import format_expression, format_formula, format_query, format_window
 from catena.query.normalize import subformulas
@@ -22,6 +23,7 @@ def explain(plan: Plan) -> str:
         ("consume", _consume(plan)),
         ("normal form", format_formula(plan.normal_form)),
         *_selections(plan),
+        *_clocks(plan),
         ("automaton", _automaton(plan)),
         ("columns read", ", ".join(plan.columns) or "none"),
         ("output", "\n".join(["start, end", *map(_output, plan.outputs)])),
@@ -35,6 +37,8 @@ def _section(title: str, body: str) -> str:
 
 
 def _class(plan: Plan) -> str:
+    if plan.clocks:
+        return _timed_class(plan)
     reasons = ["unary conditions"]
     if plan.query.window is not None:
         reasons.append("a window")
@@ -45,6 +49,30 @@ def _class(plan: Plan) -> str:
         "per row: time independent of the rows seen and of the matches open\n"
         "between two results: time linear in the next result"
     )
+
+
+def _timed_class(plan: Plan) -> str:
+    per_row = "per row: time linear in the distinct times that clocks show, not in the matches open"
+    count = f"{len(plan.clocks)} clock{'s' if len(plan.clocks) > 1 else ''}"
+    if plan.has_synchronous_resets:
+        return (
+            f"per valuation ({count}, synchronous resets)\n{per_row}\n"
+            "between two results: time linear in the next result"
+        )
+    return (
+        f"merged ({count}: runs with different clocks can give one result)\n{per_row}\n"
+        "between two results: time linear in the next result, amortised; duplicates are removed"
+    )
+
+
+def _clocks(plan: Plan) -> list[tuple[str, str]]:
+    """A line for each thing that a clock measures."""
+    lines = [
+        f"{clock_text(clock)}: {counted(clock)} {words}"
+        for clock in plan.clocks
+        for words in clock.measures
+    ]
+    return [("clocks", "\n".join(lines))] if lines else []
 
 
 def _strategy(plan: Plan) -> str:

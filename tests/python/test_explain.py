@@ -18,6 +18,9 @@ QUERIES = {
     "selection": "SELECT STRICT * WHERE (NEXT(A ; B) ; MAX(LAST(C ; D))) FILTER B.v > 1",
     "next": "SELECT NEXT x WHERE A AS x ; B+ ; C WITHIN 100 EVENTS LIMIT 2",
     "max": "SELECT MAX * WHERE A ; B+ ; C PARTITION BY [id] WITHIN 5 min",
+    "timed": "SELECT * WHERE (A ;[<= 5 s] (B+[< 1 s]) ;[1 s, 2 s) C WITHIN 1 min) WITHIN 2 min",
+    "timed_merged": "SELECT x, z WHERE (A AS x :+[= 1 s] ; B ;[> 0.5 s] C AS z WITHIN 9 EVENTS)",
+    "timed_next": "SELECT * WHERE NEXT(A ; B) ;[<= 1 h] STRICT((C ; D WITHIN [2 s, 3 s]))",
     "attribute_window": "SELECT * WHERE A ; B WITHIN 30000 [stock_time]",
 }
 
@@ -46,6 +49,11 @@ def test_dot() -> None:
     dot = catena.Query("SELECT * WHERE A AS x ; B").automaton.to_dot()
     assert dot.startswith("digraph") and dot.count("->") == 4
     assert "type = 'A'" in dot and "{x}" in dot
+
+
+def test_dot_shows_clocks() -> None:
+    dot = catena.Query("SELECT * WHERE A ;[<= 5 s] B", time="ts").automaton.to_dot()
+    assert r"{A}\nreset t0" in dot and r"{B}\nwhen t0 <= 5 s" in dot
 
 
 def test_dot_shows_observers() -> None:

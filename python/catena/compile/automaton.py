@@ -11,6 +11,10 @@ leaves the final one. So automata are joined by letting states coincide, without
     a :+         the same without the loop
     a AND b      the product; two transitions go together if they set the same marks
     a AS x       x is added to every set of marks that is not empty
+    a ;[I] b     as a ; b; transitions into a's final state reset a clock, those out of b's initial
+                 state check it against I; so do the other joins with time bounds
+    a WITHIN I   transitions out of i reset a clock, those into f check it; one from i to f has
+                 start = end and is kept if I has 0
     a FILTER x[P], PROJECT[L](a)   guards, or marks, of the transitions change
     STRICT(a), NEXT(a), LAST(a), MAX(a)   selection.py
 
@@ -23,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import product
 from typing import Final
 
@@ -34,6 +39,9 @@ from catena.compile.cea import (
     STATE_COUNT_MAX,
     TRUE,
     Automaton,
+    Check,
+    Clock,
+    ClockKind,
     Guard,
     Marks,
     Transition,
@@ -46,7 +54,7 @@ from catena.compile.cea import (
     with_transitions,
 )
 from catena.compile.memory import last_satisfies
-from catena.compile.selection import selected
+from catena.compile.selection import COMPARING, selected
 from catena.compile.watching import unfolded
 from catena.errors import CatenaError, CatenaLimitError, error_at
 from catena.query import ast
@@ -66,6 +74,16 @@ def build(formula: ast.Formula, columns: ColumnNames, text: str = "") -> Automat
     """The automaton of a formula in LP normal form."""
     builder = _Builder(columns, text)
     return unfolded(builder.build(formula), builder.budget)
+
+
+def comparing_clocks(text: str, span: ast.Span, strategy: ast.Strategy) -> CatenaError:
+    """The error for a strategy that compares matches over a formula with time bounds."""
+    return error_at(
+        text,
+        span,
+        f"{strategy.value} over time bounds is not supported yet",
+        hint="bounds may stand outside, or in the query's window",
+    )
 
 
 def dead_part(formula: ast.Formula, columns: ColumnNames, text: str = "") -> ast.Formula | None:
@@ -91,6 +109,7 @@ class _Builder:
         self._text = text
         self.budget = CaseBudget()
         self._selections: dict[ast.Select, Automaton] = {}
+        self._clock_count = 0
 
     def build(self, formula: ast.Formula) -> Automaton:
         match formula:
@@ -110,11 +129,12 @@ class _Builder:
                 return _union(self.build(formula.left), self.build(formula.right))
             case ast.And():
                 return self._intersection(formula)
-            case ast.Sequence(interval=None):
-                left, right = self.build(formula.left), self.build(formula.right)
-                return _concatenation(left, right, formula.contiguous)
-            case ast.Iteration(interval=None):
-                return _iteration(self.build(formula.body), formula.contiguous)
+            case ast.Sequence():
+                return self._sequence(formula)
+            case ast.Iteration():
+                return self._iteration(formula)
+            case ast.Within():
+                return self._within(formula)
             case ast.Project():
                 return trimmed(project(self.build(formula.body), formula.variables))
             case ast.Select():
@@ -127,11 +147,54 @@ class _Builder:
         return error_at(self._text, formula.span, f"{what} is not supported yet")
 
     def _select(self, formula: ast.Select) -> Automaton:
-        """Equal ones are made once, so that they share their watcher."""
-        if formula not in self._selections:
-            operand = self.build(formula.body)
-            self._selections[formula] = selected(formula.strategy, operand, self.budget)
-        return self._selections[formula]
+        """Equal ones are made once, so that they share their watcher; but no two share clocks."""
+        if formula in self._selections:
+            return self._selections[formula]
+        operand = self.build(formula.body)
+        if operand.clocks and formula.strategy in COMPARING:
+            raise comparing_clocks(self._text, formula.span, formula.strategy)
+        made = selected(formula.strategy, operand, self.budget)
+        if not operand.clocks:
+            self._selections[formula] = made
+        return made
+
+    def _clock(self, kind: ClockKind, measures: str, column: str | None = None) -> Clock:
+        self._clock_count += 1
+        return Clock(self._clock_count - 1, kind, column, (measures,))
+
+    def _sequence(self, formula: ast.Sequence) -> Automaton:
+        left, right = self.build(formula.left), self.build(formula.right)
+        if formula.interval is not None:
+            ends = format_formula(formula.left), format_formula(formula.right)
+            clock = self._clock(
+                ClockKind.TIME, "from the end of {} to the start of {}".format(*ends)
+            )
+            left = with_transitions(left, (_reset_last(t, clock) for t in left.transitions))
+            check = clock, formula.interval
+            right = with_transitions(right, (_check_first(t, check) for t in right.transitions))
+        return _concatenation(left, right, formula.contiguous)
+
+    def _iteration(self, formula: ast.Iteration) -> Automaton:
+        body = self.build(formula.body)
+        check = None
+        if formula.interval is not None:
+            what = f"between repetitions of {format_formula(formula.body)}"
+            check = self._clock(ClockKind.TIME, what), formula.interval
+        return _iteration(body, formula.contiguous, check)
+
+    def _within(self, formula: ast.Within) -> Automaton:
+        body = self.build(formula.body)
+        kind, column, interval = _measured(formula.limit)
+        what = f"from start to end of {format_formula(formula.body)}"
+        clock = self._clock(kind, what, column)
+        bounded = [
+            _check_last(_reset_first(t, clock), (clock, interval))
+            for t in body.transitions
+            if (t.source, t.target) != (INITIAL, FINAL)
+        ]
+        one_row = [t for t in body.transitions if (t.source, t.target) == (INITIAL, FINAL)]
+        kept = one_row if _has_zero(interval) else []
+        return trimmed(with_transitions(body, [*bounded, *kept]))
 
     def _atom(self, formula: ast.Atom) -> Automaton:
         guard = {_equals(self._columns.type, formula.type)}
@@ -170,12 +233,9 @@ class _Builder:
 
 
 _UNSUPPORTED: Final = {
-    ast.Sequence: "a time bound on ';' or ':'",
-    ast.Iteration: "a time bound on '+' or ':+'",
     ast.AbsentBetween: "'; NOT (...) ;'",
     ast.FollowedBy: "'->'",
     ast.Unless: "UNLESS",
-    ast.Within: "WITHIN inside a formula",
 }
 
 
@@ -226,16 +286,60 @@ def _concatenation(left: Automaton, right: Automaton, contiguous: bool) -> Autom
     return trimmed(Automaton(count, (*first, *loop, *second)))
 
 
-def _iteration(body: Automaton, contiguous: bool) -> Automaton:
+def _iteration(body: Automaton, contiguous: bool, check: Check | None) -> Automaton:
+    """A check is of the time from each repetition's end to the start of the next."""
     middle = body.state_count
-    again = [
-        replace(t, source=source, target=target)
-        for t in body.transitions
-        for source in ((INITIAL, middle) if t.source == INITIAL else (t.source,))
-        for target in ((FINAL, middle) if t.target == FINAL else (t.target,))
-    ]
+    again = []
+    for t in body.transitions:
+        sources = [t]
+        if t.source == INITIAL:
+            next_one = t if check is None else _check_first(t, check)
+            sources.append(replace(next_one, source=middle))
+        again += sources
+        if t.target == FINAL:
+            not_last = sources if check is None else [_reset_last(s, check[0]) for s in sources]
+            again += [replace(s, target=middle) for s in not_last]
     loop = [] if contiguous else [_waiting(middle)]
     return trimmed(Automaton(middle + 1, (*again, *loop)))
+
+
+def _reset_first(t: Transition, clock: Clock) -> Transition:
+    return replace(t, resets=t.resets | {clock}) if t.source == INITIAL else t
+
+
+def _reset_last(t: Transition, clock: Clock) -> Transition:
+    return replace(t, resets=t.resets | {clock}) if t.target == FINAL else t
+
+
+def _check_first(t: Transition, check: Check) -> Transition:
+    return replace(t, checks=t.checks | {check}) if t.source == INITIAL else t
+
+
+def _check_last(t: Transition, check: Check) -> Transition:
+    return replace(t, checks=t.checks | {check}) if t.target == FINAL else t
+
+
+def _measured(limit: ast.Window | ast.Interval) -> tuple[ClockKind, str | None, ast.Interval]:
+    """What WITHIN limits from start to end, and to which interval."""
+    match limit:
+        case ast.Interval():
+            return ClockKind.TIME, None, limit
+        case ast.TimeWindow():
+            return ClockKind.TIME, None, ast.Interval(None, limit.bound, span=limit.span)
+        case ast.EventsWindow():
+            rows = ast.Bound(Fraction(limit.count - 1), span=limit.span)
+            return ClockKind.ROWS, None, ast.Interval(None, rows, span=limit.span)
+        case ast.AttributeWindow():
+            rise = ast.Bound(limit.amount, span=limit.span)
+            interval = ast.Interval(None, rise, span=limit.span)
+            return ClockKind.ATTRIBUTE, limit.attribute, interval
+
+
+def _has_zero(interval: ast.Interval) -> bool:
+    """Whether no time at all lies in the interval. Bounds are not negative."""
+    low, high = interval.low, interval.high
+    above = low is None or (low.amount == 0 and not interval.low_open)
+    return above and (high is None or high.amount > 0 or not interval.high_open)
 
 
 def _moves_together(
@@ -250,7 +354,9 @@ def _moves_together(
             continue
         guard, when = a.guard | b.guard, _both(a.when, b.when)
         if when is not None and not contradicts_itself(guard):
-            yield replace(a, guard=guard, when=when), (a.target, b.target)
+            checks, resets = a.checks | b.checks, a.resets | b.resets
+            both = replace(a, guard=guard, when=when, checks=checks, resets=resets)
+            yield both, (a.target, b.target)
 
 
 def _both(one: When, other: When) -> When | None:

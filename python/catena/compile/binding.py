@@ -5,6 +5,7 @@ Made once per layout of columns, and again when a later batch has another one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final
@@ -12,7 +13,8 @@ from typing import Final
 import pyarrow as pa
 
 from catena import _core
-from catena.compile.plan import Plan
+from catena.compile.cea import ClockKind
+from catena.compile.plan import ClockBound, Plan
 from catena.compile.predicates import bind_guards
 from catena.errors import CatenaDataError, CatenaError, error_at
 from catena.query import ast
@@ -22,6 +24,8 @@ from catena.unify import is_text_or_coded
 _TICKS_NS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _UINT64_MAX: Final = 2**64 - 1
 """No two clocks of 64 bits differ by more."""
+_INT64_MIN: Final = -(2**63)
+_INT64_MAX: Final = 2**63 - 1
 
 
 def order_columns(plan: Plan) -> tuple[str, ...]:
@@ -50,6 +54,8 @@ def bind(plan: Plan, schema: pa.Schema, keys: Sequence[int]) -> _core.Binding:
         window=_window(plan, schema),
         keys=keys,
         row_guard=None if plan.row_guard is None else guards.index(plan.row_guard),
+        time=_time(plan, list(order)),
+        intervals=[_interval(bound, plan, schema) for bound in plan.bounds],
     )
 
 
@@ -59,6 +65,52 @@ def _part_clock(plan: Plan) -> str | None:
     if not isinstance(window, ast.AttributeWindow) or window.attribute == plan.settings.time:
         return None
     return window.attribute if plan.keys or plan.row_guard is not None else None
+
+
+def _time(plan: Plan, names: Sequence[str]) -> int | None:
+    """The place of the time column, if a clock measures by it."""
+    uses_time = any(clock.kind is ClockKind.TIME for clock in plan.clocks)
+    return names.index(plan.settings.time or "") if uses_time else None
+
+
+def _interval(bound: ClockBound, plan: Plan, schema: pa.Schema) -> _core.Interval:
+    """An interval in the ticks of its clock."""
+    kind, _, interval = bound
+
+    def ticks(end: ast.Bound | None) -> Fraction | None:
+        if end is None or kind is not ClockKind.TIME:
+            return None if end is None else end.amount
+        return in_ticks(end, type, plan)
+
+    type = schema.field(plan.settings.time).type if kind is ClockKind.TIME else pa.int64()
+    low, high = ticks(interval.low), ticks(interval.high)
+    return _of_ticks(interval, low, high, pa.types.is_floating(type))
+
+
+def _of_ticks(
+    interval: ast.Interval, low: Fraction | None, high: Fraction | None, is_float: bool
+) -> _core.Interval:
+    if is_float:
+        first = -math.inf if low is None else float(low)
+        last = math.inf if high is None else float(high)
+        return _core.Interval.of_floats(first, last, interval.low_open, interval.high_open)
+    least, most = whole_bounds(interval, low, high)
+    if least > _INT64_MAX or most < _INT64_MIN:
+        return _core.Interval(1, 0)
+    return _core.Interval(max(least, _INT64_MIN), min(most, _INT64_MAX))
+
+
+def whole_bounds(
+    interval: ast.Interval, low: Fraction | None, high: Fraction | None
+) -> tuple[int, int]:
+    """The least and the greatest whole number between the bounds; open ends leave them out."""
+    least = _INT64_MIN if low is None else math.ceil(low)
+    if interval.low_open and least == low:
+        least += 1
+    most = _INT64_MAX if high is None else math.floor(high)
+    if interval.high_open and most == high:
+        most -= 1
+    return least, most
 
 
 def _is_float_clock(schema: pa.Schema, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Complex event automata (CEA) as the compiler holds them: states, transitions, watchers.
+"""Complex event automata (CEA) as the compiler holds them: states, transitions, watchers, clocks.
 
 An automaton has one initial and one final state; nothing enters the initial state and nothing
 leaves the final one. A transition reads a row that satisfies all predicates of its guard and marks
@@ -12,14 +12,21 @@ two automata means nothing to their watchers. At the end `unfolded` (watching.py
 runs one automaton: states without a started run, of which there may then be several, are its
 *observers*.
 
-Invariant: a transition asks a watcher for one state at most. In an unfolded automaton no transition
-asks a watcher, and only an observer leads to an observer.
+Time bounds are asked by *clocks* (paper 000, section 4). A transition may reset clocks to the row
+that it reads, and may check that what has passed since a clock's last reset lies in an interval.
+Its checks come before its resets. Every run has clocks of its own. What the engine takes is
+`settled` (clocks.py): with as few clocks as need be.
+
+Invariant: a run that comes to a check of a clock has reset it. A transition asks a watcher for one
+state at most. In an unfolded automaton no transition asks a watcher, and only an observer leads to
+an observer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Final, TypeAlias
 
 from catena.query import ast
@@ -57,9 +64,41 @@ When: TypeAlias = tuple[tuple[Watcher, int], ...]
 """The states that watchers must be in before a row is read."""
 
 
+class ClockKind(Enum):
+    """What a clock counts in, as the engine numbers it."""
+
+    TIME = 0
+    ROWS = 1
+    ATTRIBUTE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Tells what has passed since it was reset: time, rows of the part, or an attribute's rise."""
+
+    number: int
+    """Distinct within an automaton; in a settled one counted from 0."""
+    kind: ClockKind
+    column: str | None = None
+    """The attribute."""
+    measures: tuple[str, ...] = field(default=(), compare=False)
+    """What it is for, in words."""
+
+
+Check: TypeAlias = tuple[Clock, ast.Interval]
+"""What has passed on a clock lies in an interval."""
+
+Checks: TypeAlias = frozenset[Check]
+Clocks: TypeAlias = frozenset[Clock]
+
+NO_CHECKS: Final[Checks] = frozenset()
+NO_CLOCKS: Final[Clocks] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Reads a row that satisfies every predicate of the guard, and marks it."""
+    """Reads a row that satisfies every predicate of the guard and every check, marks the row and
+    resets clocks to it."""
 
     source: int
     guard: Guard
@@ -68,6 +107,9 @@ class Transition:
     when: When = ()
     hides: bool = False
     """The row counts as marked though no mark is shown: strategies compare marked rows."""
+    checks: Checks = NO_CHECKS
+    """What must hold of clocks when the row is read, before they are reset."""
+    resets: Clocks = NO_CLOCKS
 
     @property
     def is_marked(self) -> bool:
@@ -89,6 +131,12 @@ class Automaton:
     def is_empty(self) -> bool:
         """True if no run reaches the final state, whatever the rows are."""
         return not any(t.target == FINAL for t in self.transitions)
+
+    @property
+    def clocks(self) -> tuple[Clock, ...]:
+        """The clocks that some transition checks, by number."""
+        checked = {clock for t in self.transitions for clock, _ in t.checks}
+        return tuple(sorted(checked, key=lambda clock: clock.number))
 
     def leaving(self) -> dict[int, list[Transition]]:
         """The transitions by their source, for every state."""

@@ -12,13 +12,33 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 from catena import _core
-from catena.compile.automaton import ColumnNames, build, dead_part
-from catena.compile.cea import Automaton, Guard, Transition, project, show
+from catena.compile.automaton import ColumnNames, build, comparing_clocks, dead_part
+from catena.compile.cea import (
+    NO_CHECKS,
+    NO_CLOCKS,
+    Automaton,
+    Checks,
+    Clock,
+    ClockKind,
+    Clocks,
+    Guard,
+    Transition,
+    project,
+    show,
+)
+from catena.compile.clocks import (
+    action_text,
+    check_order,
+    clock_text,
+    has_synchronous_resets,
+    settled,
+)
 from catena.compile.outputs import Output, output_columns, outputs_of
-from catena.errors import error_at
+from catena.compile.selection import COMPARING
+from catena.errors import CatenaError, error_at
 from catena.query import ast
 from catena.query.check import check
 from catena.query.format import format_expression, format_formula, format_window
@@ -27,8 +47,9 @@ from catena.query.parse import parse
 
 PLAN_VERSION: Final = 1
 
-COMPARING: Final = frozenset({ast.Strategy.NEXT, ast.Strategy.LAST, ast.Strategy.MAX})
-"""The strategies that compare matches with each other, by the rows that they mark."""
+
+ClockBound: TypeAlias = tuple[ClockKind, str | None, ast.Interval]
+"""An interval of what clocks of a kind, over a column if that is an attribute's, may show."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +130,34 @@ class Plan:
         return tuple(dict.fromkeys([*self.read_columns, *self.kept_columns]))
 
     @cached_property
+    def clocks(self) -> tuple[Clock, ...]:
+        """The automaton's clocks, by number."""
+        return self.automaton.clocks
+
+    @cached_property
+    def bounds(self) -> tuple[ClockBound, ...]:
+        """The distinct intervals of the automaton's checks, with what they are intervals of."""
+        return tuple(
+            dict.fromkeys(
+                (clock.kind, clock.column, interval)
+                for t in self.automaton.transitions
+                for clock, interval in sorted(t.checks, key=check_order)
+            )
+        )
+
+    @cached_property
+    def has_synchronous_resets(self) -> bool:
+        """True if runs that give one result are known to agree on their clocks."""
+        return has_synchronous_resets(self.automaton)
+
+    @cached_property
     def cea(self) -> _core.Cea:
         """The automaton as the engine takes it."""
         guard_ids = {guard: i for i, guard in enumerate(self.guards)}
         variable_ids = {name: i for i, name in enumerate(self.variables)}
         marks = dict.fromkeys([frozenset[str](), *(t.marks for t in self.automaton.transitions)])
         mark_ids = {names: i for i, names in enumerate(marks)}
+        action_ids = {action: i for i, action in enumerate(self._actions)}
         return _core.Cea(
             state_count=self.automaton.state_count,
             initial=[0],
@@ -126,6 +169,7 @@ class Plan:
                     mark_ids[t.marks],
                     t.target,
                     t.is_marked,
+                    action_ids[t.checks, t.resets],
                 )
                 for t in self.automaton.transitions
             ],
@@ -133,7 +177,24 @@ class Plan:
             variable_count=len(self.variables),
             guard_count=len(self.guards),
             observers=sorted(self.automaton.observers),
+            clock_kinds=[clock.kind.value for clock in self.clocks],
+            interval_count=len(self.bounds),
+            actions=[self._action(checks, resets) for checks, resets in self._actions],
         )
+
+    @cached_property
+    def _actions(self) -> tuple[tuple[Checks, Clocks], ...]:
+        """What transitions do with clocks, each once; first of all nothing."""
+        found = ((t.checks, t.resets) for t in self.automaton.transitions)
+        return tuple(dict.fromkeys([(NO_CHECKS, NO_CLOCKS), *found]))
+
+    def _action(self, checks: Checks, resets: Clocks) -> tuple[list[tuple[int, int]], list[int]]:
+        bound_ids = {bound: i for i, bound in enumerate(self.bounds)}
+        asked = [
+            (clock.number, bound_ids[clock.kind, clock.column, interval])
+            for clock, interval in sorted(checks, key=check_order)
+        ]
+        return asked, sorted(clock.number for clock in resets)
 
     def to_text(self) -> str:
         """The plan's canonical text."""
@@ -150,6 +211,7 @@ class Plan:
             f"variables {', '.join(self.variables) or 'none'}",
             f"kept {', '.join(self.kept_columns) or 'none'}",
             *(f"guard {i}: {guard_text(guard)}" for i, guard in enumerate(self.guards)),
+            *(f"clock {clock_text(clock)}: {counted(clock)}" for clock in self.clocks),
             f"states {self.automaton.state_count}",
             *([f"observers {self.observers_text}"] if self.automaton.observers else []),
             *self.transition_lines(),
@@ -162,12 +224,18 @@ class Plan:
         return ", ".join(map(str, sorted(self.automaton.observers)))
 
     def transition_lines(self) -> list[str]:
-        """One line per transition: `0 -> 2  [type = 'T'] {x}`; `0 ~> 3  [...]` if it watches."""
+        """One line per transition: `0 -> 2  [type = 'T'] {x}`; `0 ~> 3  [...]` if it watches.
+
+        With clocks: `0 -> 2  [type = 'T'] {x} when t0 <= 5 s reset t1`.
+        """
         return [
             self._transition_line(t)
             for t in sorted(
                 self.automaton.transitions,
-                key=lambda t: (t.source, t.target, guard_text(t.guard), sorted(t.marks)),
+                key=lambda t: (
+                    *(t.source, t.target, guard_text(t.guard), sorted(t.marks)),
+                    action_text(t),
+                ),
             )
         ]
 
@@ -175,12 +243,17 @@ class Plan:
         if t.target in self.automaton.observers:
             return f"{t.source} ~> {t.target}  [{guard_text(t.guard)}]"
         marks = "hidden" if t.hides else ", ".join(sorted(t.marks))
-        return f"{t.source} -> {t.target}  [{guard_text(t.guard)}] {{{marks}}}"
+        return f"{t.source} -> {t.target}  [{guard_text(t.guard)}] {{{marks}}}{action_text(t)}"
 
     @cached_property
     def hash(self) -> str:
         """A fingerprint of the plan's text."""
         return hashlib.sha256(self.to_text().encode()).hexdigest()
+
+
+def counted(clock: Clock) -> str:
+    """What a clock counts in."""
+    return f"attribute {clock.column}" if clock.column else clock.kind.name.lower()
 
 
 def unit_text(unit: ast.Unit | None) -> str:
@@ -215,26 +288,51 @@ def compile_query(text: str, settings: Settings) -> Plan:
     outputs = outputs_of(query, whole, text)
     variables = tuple(dict.fromkeys(v for output in outputs for v in output.variables))
     compares = query.strategy in COMPARING
+    if compares and whole.clocks:
+        raise comparing_clocks(text, query.formula.span, query.strategy)
     return Plan(
         text=text,
         settings=settings,
         query=query,
         normal_form=normal_form,
-        automaton=(show if compares else project)(whole, variables),
+        automaton=settled((show if compares else project)(whole, variables)),
         variables=variables,
         outputs=outputs,
     )
 
 
 def _check_clauses(query: ast.Query, settings: Settings, text: str) -> None:
-    window = query.window
-    if isinstance(window, ast.TimeWindow) and settings.time is None:
-        raise error_at(
-            text,
-            window.span,
-            "a window of time needs a time column",
-            hint="pass time='...' with the column's name, or write WITHIN n EVENTS",
-        )
+    if isinstance(query.window, ast.TimeWindow) and settings.time is None:
+        raise _no_time(text, query.window.span, "a window of time")
+    for formula in subformulas(query.formula):
+        match formula:
+            case ast.Within(limit=ast.AttributeWindow() as window):
+                raise error_at(
+                    text,
+                    window.span,
+                    "an attribute as the clock of WITHIN inside a formula is not supported yet",
+                    hint="write it after the whole formula, or give a time or n EVENTS",
+                )
+            case ast.Within(limit=ast.TimeWindow() | ast.Interval() as bound):
+                pass
+            case (
+                ast.Sequence(interval=ast.Interval() as bound)
+                | ast.Iteration(interval=ast.Interval() as bound)
+            ):
+                pass
+            case _:
+                continue
+        if settings.time is None:
+            raise _no_time(text, bound.span, "a time bound")
+
+
+def _no_time(text: str, span: ast.Span, what: str) -> CatenaError:
+    return error_at(
+        text,
+        span,
+        f"{what} needs a time column",
+        hint="pass time='...' with the column's name, or write WITHIN n EVENTS",
+    )
 
 
 def _never_matches(

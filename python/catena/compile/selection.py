@@ -79,9 +79,13 @@ from catena.query import ast
 
 States: TypeAlias = frozenset[int]
 
+COMPARING: Final = frozenset({ast.Strategy.NEXT, ast.Strategy.LAST, ast.Strategy.MAX})
+"""The strategies that compare matches with each other, by the rows that they mark."""
+
 
 def selected(strategy: ast.Strategy, operand: Automaton, budget: CaseBudget) -> Automaton:
     """The complex events of the operand that the strategy leaves."""
+    assert strategy not in COMPARING or not operand.clocks, "clocks cannot be compared yet"
     match strategy:
         case ast.Strategy.ALL:
             return operand

@@ -24,8 +24,13 @@ from catena.compile.cases import CaseBudget, divided
 from catena.compile.cea import (
     FINAL,
     INITIAL,
+    NO_CHECKS,
+    NO_CLOCKS,
+    NO_MARKS,
     STATE_COUNT_MAX,
     Automaton,
+    Checks,
+    Clocks,
     Guard,
     Marks,
     Transition,
@@ -127,6 +132,17 @@ class _Move:
 
     marks: Marks | None
     target: _Place
+    checks: Checks = NO_CHECKS
+    resets: Clocks = NO_CLOCKS
+
+    def out_of(self, source: int, guard: Guard, target: int) -> Transition:
+        marks = self.marks or NO_MARKS
+        return Transition(source, guard, marks, target, checks=self.checks, resets=self.resets)
+
+
+def _along(t: Transition, joint: Joint) -> _Move:
+    """A run's move over a transition, to its target with those states of watchers."""
+    return _Move(t.marks, _Place(t.target, joint), t.checks, t.resets)
 
 
 def unfolded(automaton: Automaton, budget: CaseBudget) -> Automaton:
@@ -151,7 +167,7 @@ class _Unfolding:
 
     def run(self) -> Automaton:
         transitions = [
-            Transition(number, guard, move.marks or frozenset(), self._places.number(move.target))
+            move.out_of(number, guard, self._places.number(move.target))
             for number, place in enumerate(self._places)
             for guard, move in self._moves(place)
             if move.marks is not None or move.target != place
@@ -166,7 +182,7 @@ class _Unfolding:
         asked = [None, *zip(watchers, place.joint, strict=True)]
         leaving = [t for first in asked for t in self._leaving.get((place.state, first), ())]
         if not needed:
-            return [(t.guard, _Move(t.marks, _Place(t.target, ()))) for t in leaving]
+            return [(t.guard, _along(t, ())) for t in leaving]
 
         def results(satisfied: Sequence[JointStep | Transition]) -> Iterator[_Move]:
             joint, taken = after_row(place.joint, satisfied)
@@ -174,8 +190,7 @@ class _Unfolding:
             if place.state == INITIAL:
                 yield _Move(None, _Place(INITIAL, joint))
             for t in taken:
-                kept = tuple(states[i] for i in self._needed[t.target])
-                yield _Move(t.marks, _Place(t.target, kept))
+                yield _along(t, tuple(states[i] for i in self._needed[t.target]))
 
         return divided(options_at(watchers, place.joint, leaving), results, self._budget)
 
