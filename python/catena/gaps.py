@@ -1,5 +1,7 @@
-"""Subsequences with wildcards and gaps (swg queries; paper 000, section 3): rows of given kinds, with
-bounds on the time from one to the next and, by a window, from the first to the last.
+"""Subsequences with wildcards and gaps (swg queries; paper 000, section 3).
+
+Rows of given kinds, with bounds on the time from one to the next and, by a window, from the first
+to the last.
 """
 
 from __future__ import annotations

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import random
+import subprocess
+import sys
 
 import pyarrow as pa
 import pytest
@@ -241,6 +244,30 @@ def test_actions() -> None:
         "interval_count": 2,
         "actions": [([], []), ([], [0, 1]), ([(0, 0)], []), ([(1, 1)], [])],
     }
+
+
+def test_the_plan_does_not_depend_on_the_order_of_sets() -> None:
+    text = (
+        "SELECT * WHERE ((A OR B)+[< 1] ;[<= 2] (C ; D WITHIN 3) ;[> 1] E WITHIN 9 EVENTS) "
+        "AND ((A OR B)+ ;[<= 7] C ;[< 4] D ; E WITHIN 8)"
+    )
+    code = f"import catena; print(catena.Query({text!r}, time='ts').plan._timed_arguments())"
+    code += f"\nprint(catena.Query({text!r}, time='ts').plan.to_text())"
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+    assert len(printed) == 1
+
+
+def test_a_long_sequence_is_compiled_in_no_time() -> None:
+    kinds = [f"T{i}" for i in range(200)]
+    query = catena.swg(kinds, ["[<= 5]"] * 199, window="100", time="ts")
+    assert len(query.plan.clocks) == 1 and query.plan.has_synchronous_resets
 
 
 def test_untimed_queries_have_no_actions() -> None:

@@ -165,10 +165,8 @@ class _Builder:
     def _sequence(self, formula: ast.Sequence) -> Automaton:
         left, right = self.build(formula.left), self.build(formula.right)
         if formula.interval is not None:
-            ends = format_formula(formula.left), format_formula(formula.right)
-            clock = self._clock(
-                ClockKind.TIME, "from the end of {} to the start of {}".format(*ends)
-            )
+            what = f"from the end of {_last_part(formula.left)} to the start of "
+            clock = self._clock(ClockKind.TIME, what + _first_part(formula.right))
             left = with_transitions(left, (_reset_last(t, clock) for t in left.transitions))
             check = clock, formula.interval
             right = with_transitions(right, (_check_first(t, check) for t in right.transitions))
@@ -301,6 +299,20 @@ def _iteration(body: Automaton, contiguous: bool, check: Check | None) -> Automa
             again += [replace(s, target=middle) for s in not_last]
     loop = [] if contiguous else [_waiting(middle)]
     return trimmed(Automaton(middle + 1, (*again, *loop)))
+
+
+def _first_part(formula: ast.Formula) -> str:
+    """What a sequence begins with."""
+    while isinstance(formula, ast.Sequence):
+        formula = formula.left
+    return format_formula(formula)
+
+
+def _last_part(formula: ast.Formula) -> str:
+    """What a sequence ends with."""
+    while isinstance(formula, ast.Sequence):
+        formula = formula.right
+    return format_formula(formula)
 
 
 def _reset_first(t: Transition, clock: Clock) -> Transition:

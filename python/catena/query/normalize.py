@@ -202,7 +202,7 @@ formula, "mixed" if an earlier repetition or another part further left may have 
 def _bound_after(left: ast.Formula, before: Bindings) -> Bindings:
     after = dict(before)
     for variable in bound_variables(left):
-        is_sure = _binds(left, variable) == "always" or variable not in before
+        is_sure = variable not in before or _binds(left, variable) == "always"
         after[variable] = "sure" if is_sure else "mixed"
     return after
 
