@@ -92,7 +92,7 @@ def test_random_queries_with_terms_and_streams(asked, events, seed) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=800, **COMMON)
+@settings(max_examples=250, **COMMON)
 @given(queries(FEATURES | TERMS | STREAMS, max_depth=5), rows(max_size=10), st.integers(0, 1000))
 def test_many_random_queries(asked, events, seed) -> None:
     compare(asked, events, seed)

@@ -67,7 +67,7 @@ def test_random_queries(asked: oracle.Query, events: list[dict], seed: int) -> N
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, **COMMON)
+@settings(max_examples=300, **COMMON)
 @given(selected, rows(max_size=10), st.integers(0, 1000))
 def test_many_random_queries(asked: oracle.Query, events: list[dict], seed: int) -> None:
     compare(asked, events, seed)

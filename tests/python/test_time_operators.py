@@ -48,7 +48,7 @@ def test_random_queries(asked: oracle.Query, events: list[dict], seed: int) -> N
 
 
 @pytest.mark.slow
-@settings(max_examples=800, **COMMON)
+@settings(max_examples=250, **COMMON)
 @given(queries(FEATURES | TIMED | TERMS, max_depth=5), rows(max_size=10), st.integers(0, 1000))
 def test_many_random_queries(asked: oracle.Query, events: list[dict], seed: int) -> None:
     compare(asked, events, seed)
