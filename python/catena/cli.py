@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import catena
 from catena.errors import CatenaError
-from catena.files import read_files
+from catena.files import FileBatches
 from catena.progress import Progress
 from catena.report import FORMATS, open_writer
 
@@ -127,7 +127,7 @@ def _query_text(given: str) -> str:
 def _run(options: argparse.Namespace) -> int:
     query = _query(options)
     with Progress(shown=sys.stderr.isatty() and not options.no_progress) as progress:
-        batches = progress.watch(read_files(options.files, query.plan.columns))
+        batches = progress.watch(FileBatches(options.files, query.plan.columns))
         matches = query.run(batches, on_late=options.on_late)
         if options.count:
             print(matches.count())
@@ -149,7 +149,7 @@ def _demo(options: argparse.Namespace) -> int:
     print("A temperature above 40 and, within five seconds at the same place, a humidity below 25:")
     print(f"\n{DEMO_QUERY}\n")
     with resources.as_file(resources.files("catena") / "data" / "sensors.csv") as path:
-        batches = list(read_files([str(path)], query.plan.columns))
+        batches = list(FileBatches([str(path)], query.plan.columns))
         with open_writer(None, "table") as writer:
             for batch in query.run(batches).batches():
                 writer.write(batch)

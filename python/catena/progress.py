@@ -1,4 +1,4 @@
-"""A progress line on standard error for work that takes long: rows read, and how fast."""
+"""A progress bar on standard error for work that takes long: how much is done, and how fast."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from typing import Final
 
 import pyarrow as pa
 
+from catena.files import FileBatches
+
 DELAY_SECONDS: Final = 0.5
 """Work shorter than this shows nothing."""
 
 EVERY_SECONDS: Final = 0.1
+WIDTH: Final = 30
+"""Of the bar, in characters."""
 
 
 class Progress:
@@ -26,19 +30,21 @@ class Progress:
         self._rows = 0
         self._is_dirty = False
 
-    def watch(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The batches themselves."""
-        for batch in batches:
+    def watch(self, files: FileBatches) -> Iterator[pa.RecordBatch]:
+        """The batches of the files."""
+        for batch in files:
             self._rows += batch.num_rows
             now = time.monotonic()
             if self._shown and now >= self._next:
                 self._next = now + EVERY_SECONDS
-                self._show(now)
+                self._show(files.fraction, now)
             yield batch
 
-    def _show(self, now: float) -> None:
-        speed = self._rows / (now - self._started)
-        print(f"\r{self._rows:,} rows, {speed:,.0f} a second ", end="", file=sys.stderr, flush=True)
+    def _show(self, fraction: float, now: float) -> None:
+        bar = ("#" * round(WIDTH * fraction)).ljust(WIDTH, "-")
+        speed = self._rows / max(now - self._started, 1e-9)
+        line = f"[{bar}] {fraction:4.0%} {self._rows:,} rows, {speed:,.0f} a second "
+        print(f"\r{line}", end="", file=sys.stderr, flush=True)
         self._is_dirty = True
 
     def __enter__(self) -> Progress:

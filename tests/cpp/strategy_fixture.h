@@ -44,11 +44,12 @@ struct Measure {
 class StrategyMachine {
  public:
   StrategyMachine(Strategy strategy, std::shared_ptr<const Cea> cea, Measure measure = {},
-                  uint32_t state_count_max = 10'000)
+                  uint32_t state_count_max = 10'000, std::vector<Interval> intervals = {})
       : strategy_(strategy),
         cea_(std::move(cea)),
         measure_(measure),
         state_count_max_(state_count_max),
+        intervals_(std::move(intervals)),
         classes_(cea_->guard_count(), 1000),
         evaluator_(make_evaluator()),
         runs_(evaluator_->make_runs()) {
@@ -70,6 +71,7 @@ class StrategyMachine {
     evaluator_->advance(*runs_, classes_.class_of(satisfied), row, *graph_,
                         results_.segments.back().roots);
     position_ = row.position + 1;
+    threshold_ = row.threshold;
   }
 
   void consume() { evaluator_->consume(*runs_); }
@@ -83,10 +85,7 @@ class StrategyMachine {
     results_.segments.push_back({graph_, {}});
   }
 
-  void expire() {
-    if (position_ == 0) return;
-    evaluator_->expire(*runs_, measure_.threshold(measure_.clock(position_ - 1)));
-  }
+  void expire() { evaluator_->expire(*runs_, threshold_); }
 
   void trim() {
     StrategyRuns* runs = runs_.get();
@@ -132,19 +131,24 @@ class StrategyMachine {
 
  private:
   std::unique_ptr<StrategyEvaluator> make_evaluator() {
-    return make_strategy(strategy_, *cea_, classes_, measure_.span.has_value(), state_count_max_);
+    auto made =
+        make_strategy(strategy_, *cea_, classes_, measure_.span.has_value(), state_count_max_);
+    made->bind(intervals_);
+    return made;
   }
 
   Strategy strategy_;
   std::shared_ptr<const Cea> cea_;
   Measure measure_;
   uint32_t state_count_max_;
+  std::vector<Interval> intervals_;  // Of a timed automaton.
   ClassTrie classes_;
   std::unique_ptr<StrategyEvaluator> evaluator_;
   std::unique_ptr<StrategyRuns> runs_;
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   ResultSet results_;
   Position position_ = 0;
+  Clock threshold_ = kClockMin;  // Of the last row.
 };
 
 // Every match that is wanted, once, ordered by end.

@@ -5,6 +5,7 @@
 #include "engine/timed.h"
 #include "machine_fixture.h"
 #include "matches/counter.h"
+#include "strategy_fixture.h"
 
 using namespace catena;
 
@@ -16,88 +17,23 @@ struct TimedRow {
 };
 
 // A part of a timed query, with a window of time.
-class TimedMachine {
+class TimedMachine : public StrategyMachine {
  public:
   TimedMachine(std::shared_ptr<const Cea> cea, std::vector<Interval> intervals,
                std::optional<Clock> window = {})
-      : cea_(std::move(cea)),
-        intervals_(std::move(intervals)),
-        window_(window),
-        classes_(cea_->guard_count(), 1000),
-        evaluator_(make_evaluator()),
-        runs_(evaluator_->make_runs()) {
-    results_.segments.push_back({graph_, {}});
-  }
+      : StrategyMachine(Strategy::kAll, std::move(cea), {.span = window}, 10'000,
+                        std::move(intervals)),
+        window_(window) {}
 
   void read(const TimedRow& row) {
-    std::vector<bool> bits(cea_->guard_count(), false);
-    for (size_t g = 0; g < bits.size() && g < 8; ++g) bits[g] = ((row.guards >> g) & 1) != 0;
     const Clock threshold = window_ ? row.time - *window_ : kClockMin;
-    last_threshold_ = threshold;
-    evaluator_->advance(*runs_, classes_.class_of(bits),
-                        {position_, row.time, threshold, row.time, position_ + 1}, *graph_,
-                        results_.segments.back().roots);
-    ++position_;
+    read_one(row.guards, {position(), row.time, threshold, row.time, position() + 1});
   }
 
-  void compact() {
-    Compaction compaction(*graph_);
-    evaluator_->expire(*runs_, last_threshold_);
-    evaluator_->mark_nodes(*runs_, compaction);
-    graph_ = compaction.copy();
-    evaluator_->move_nodes(*runs_, compaction);
-    results_.segments.push_back({graph_, {}});
-  }
-
-  std::vector<std::byte> snapshot() const {
-    ByteWriter out;
-    evaluator_->write(*runs_, out);
-    return out.take();
-  }
-
-  void restore(std::span<const std::byte> bytes) {
-    ByteReader in(bytes);
-    auto evaluator = make_evaluator();
-    auto runs = evaluator->read(in, *graph_);
-    in.expect_end();
-    evaluator_ = std::move(evaluator);
-    runs_ = std::move(runs);
-  }
-
-  std::vector<NaiveMatch> matches() const {
-    std::vector<NaiveMatch> found;
-    Enumerator enumerator(results_, std::nullopt);
-    while (enumerator.next()) {
-      NaiveMatch match{enumerator.start(), enumerator.end(), {}};
-      enumerator.for_each_mark([&](const MarkedPosition& mark) {
-        match.marks.emplace_back(mark.position, cea_->variables_of(mark.marks));
-      });
-      found.push_back(std::move(match));
-    }
-    return found;
-  }
-
-  const Graph& graph() const { return *graph_; }
-  const TimedRuns& runs() const { return static_cast<const TimedRuns&>(*runs_); }
-  const ResultSet& results() const { return results_; }
+  size_t bundle_count() const { return static_cast<const TimedRuns&>(runs()).bundles.all.size(); }
 
  private:
-  std::unique_ptr<TimedEvaluator> make_evaluator() {
-    auto made = std::make_unique<TimedEvaluator>(*cea_, classes_, 10'000);
-    made->bind(intervals_);
-    return made;
-  }
-
-  std::shared_ptr<const Cea> cea_;
-  std::vector<Interval> intervals_;
   std::optional<Clock> window_;
-  ClassTrie classes_;
-  std::unique_ptr<TimedEvaluator> evaluator_;
-  std::unique_ptr<StrategyRuns> runs_;
-  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
-  ResultSet results_;
-  Position position_ = 0;
-  Clock last_threshold_ = kClockMin;
 };
 
 // The reference: every run with its own clocks.
@@ -195,13 +131,6 @@ std::vector<TimedRow> random_timed_rows(std::mt19937& random, size_t count, Cloc
   return rows;
 }
 
-bool agrees(const TimedMachine& machine, const std::set<NaiveMatch>& wanted) {
-  const std::vector<NaiveMatch> found = machine.matches();
-  const std::set<NaiveMatch> as_set(found.begin(), found.end());
-  return as_set.size() == found.size() && as_set == wanted &&
-         std::ranges::is_sorted(found, {}, &NaiveMatch::end);
-}
-
 // A ;[<= 5] B, each with a variable of its own.
 std::shared_ptr<const Cea> gap() {
   Clocks clocks{{ClockKind::kTime}, 1, {{}, {{}, {0}}, {{{0, 0}}, {}}}};
@@ -249,7 +178,7 @@ TEST(what_no_clock_can_use_any_more_is_released) {
   uint32_t nodes = 0;
   for (int row = 0; row < 50000; ++row) {
     machine.read({static_cast<uint8_t>(random() % 8), row});
-    bundles = std::max(bundles, machine.runs().bundles.all.size());
+    bundles = std::max(bundles, machine.bundle_count());
     if (row % 1000 != 0) continue;
     machine.compact();
     nodes = std::max(nodes, machine.graph().size());

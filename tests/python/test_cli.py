@@ -160,7 +160,10 @@ def test_a_progress_line_on_long_input(tmp_path: Path) -> None:
     types = pa.DictionaryArray.from_arrays(pa.array([0, 1] * (count // 2), pa.int8()), ["A", "B"])
     pyarrow.parquet.write_table(pa.table({"type": types}), path, row_group_size=50_000)
     controller, terminal = pty.openpty()
-    at_once = "import catena.progress as p, catena.cli; p.DELAY_SECONDS = 0; catena.cli.main()"
+    at_once = """if True:
+        import catena.cli, catena.progress as progress
+        progress.DELAY_SECONDS = progress.EVERY_SECONDS = 0
+        catena.cli.main()"""
     query = "SELECT * WHERE A ; B WITHIN 50 EVENTS"
     process = subprocess.Popen(
         [sys.executable, "-c", at_once, "run", query, str(path), "--count"],
@@ -170,4 +173,5 @@ def test_a_progress_line_on_long_input(tmp_path: Path) -> None:
     out, _ = process.communicate(timeout=120)
     shown = os.read(controller, 100_000).decode()
     assert int(out) == 25 * count // 2 - 300
-    assert "rows" in shown and "a second" in shown and shown.endswith("\x1b[K")
+    assert "[###" in shown and "100% 200,000 rows" in shown and "a second" in shown
+    assert shown.endswith("\x1b[K")

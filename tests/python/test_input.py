@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import subprocess
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -428,3 +430,22 @@ def test_missing_keys_of_a_mapping_are_null() -> None:
     rows = [{"type": "T", "temp": 3}, {"type": "H", "hum": 1}]
     assert [m["x"] for m in query.run(rows)] == [(0,)]
     assert query.stream().push({"type": "T"}).count() == 1
+
+
+def test_columns_are_read_where_they_lie() -> None:
+    """80 MB of numbers are evaluated without a second copy of them."""
+    code = """
+import resource, numpy, pyarrow, catena
+values = numpy.arange(10_000_000)
+kinds = pyarrow.DictionaryArray.from_arrays((values % 3).astype("int8"), ["A", "B", "C"])
+table = pyarrow.table({"type": kinds, "v": values})
+query = catena.Query("SELECT * WHERE (A AS x ; B) FILTER x[v > 9999000] WITHIN 5 EVENTS")
+query.count(table.slice(0, 10_000))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert query.count(table) > 0
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    grown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert int(grown) < 30_000  # Kilobytes.

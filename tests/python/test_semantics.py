@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -36,29 +37,36 @@ def can_match(asked: oracle.Query) -> bool:
     return True
 
 
-def compare_exhaustively(size: int, length: int, every: int, seed: int) -> int:
-    """All formulas of a size over all streams of a length, each `every`-th pair of them."""
+def compare_exhaustively(
+    formulas: Iterable[oracle.Formula],
+    length: int,
+    every: int,
+    seed: int,
+    ask: Callable[[oracle.Formula, random.Random], oracle.Query] = lambda f, _: oracle.Query(f),
+    **columns: str,
+) -> int:
+    """The formulas over all streams up to a length, each `every`-th pair of them; `ask` makes a
+    query of a formula."""
     compared = 0
     rng = random.Random(seed)
     streams = [list(stream) for stream in type_streams(length)]
-    for formula in formulas_up_to(size, UNARY):
-        asked = oracle.Query(formula)
-        if not can_match(asked):
+    for formula in formulas:
+        chosen = [stream for stream in streams if rng.randrange(every) == 0]
+        if not chosen or not can_match(oracle.Query(formula)):
             continue
-        for stream in streams:
-            if rng.randrange(every) == 0:
-                check(asked, stream, paths=(run, snapshot_at_every_cut))
-                compared += 1
+        for stream in chosen:
+            check(ask(formula, rng), stream, paths=(run, snapshot_at_every_cut), **columns)
+        compared += len(chosen)
     return compared
 
 
 def test_small_formulas_over_short_streams() -> None:
-    assert compare_exhaustively(size=3, length=4, every=40, seed=1) > 100
+    assert compare_exhaustively(formulas_up_to(3, UNARY), length=4, every=40, seed=1) > 100
 
 
 @pytest.mark.slow
 def test_all_small_formulas_over_all_short_streams() -> None:
-    assert compare_exhaustively(size=3, length=4, every=4, seed=2) > 1000
+    assert compare_exhaustively(formulas_up_to(3, UNARY), length=4, every=4, seed=2) > 1000
 
 
 COMMON = {

@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import random
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from paths import check, run, snapshot_at_every_cut
-from test_semantics import COMMON, FEATURES, can_match, compare
+from test_semantics import COMMON, FEATURES, compare, compare_exhaustively
 
 import catena
 import oracle
-from generators import STREAMS, TERMS, TIMED, UNARY, formulas_up_to, queries, rows, type_streams
+from generators import STREAMS, TERMS, TIMED, UNARY, formulas_up_to, queries, rows
 
-
-def compare_exhaustively(size: int, length: int, every: int, seed: int) -> int:
-    """All formulas of a size over all streams of a length, each `every`-th pair of them."""
-    compared = 0
-    rng = random.Random(seed)
-    streams = [list(stream) for stream in type_streams(length)]
-    for formula in formulas_up_to(size, UNARY | TIMED):
-        asked = oracle.Query(formula)
-        if not can_match(asked):
-            continue
-        for stream in streams:
-            if rng.randrange(every) == 0:
-                check(asked, stream, paths=(run, snapshot_at_every_cut), time="ts")
-                compared += 1
-    return compared
+SMALL = (3, UNARY | TIMED)
 
 
 def test_small_formulas_over_short_streams() -> None:
-    assert compare_exhaustively(size=3, length=4, every=80, seed=1) > 100
+    assert compare_exhaustively(formulas_up_to(*SMALL), 4, every=80, seed=1, time="ts") > 100
 
 
 @pytest.mark.slow
 def test_all_small_formulas_over_all_short_streams() -> None:
-    assert compare_exhaustively(size=3, length=4, every=8, seed=2) > 1000
+    assert compare_exhaustively(formulas_up_to(*SMALL), 4, every=8, seed=2, time="ts") > 1000
 
 
 @settings(max_examples=150, **COMMON)
