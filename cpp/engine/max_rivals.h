@@ -7,7 +7,8 @@
 //
 //   A ; B ; C   with states 0 -A-> 1 -B-> 2 -C-> 3: a rival that is equal and in the same state
 //               has as many rows left to mark as the run, so it cannot overtake; one further on has
-//               fewer, so it cannot beat. Nothing is tracked, and MAX keeps the lists that ALL does.
+//               fewer, so it cannot beat. Nothing is tracked, and MAX keeps the lists that ALL
+//               does.
 //   A ; B+ ; C  a rival that is equal and in the same state 1 may mark a B that the run passes
 //               over, and then go along with it: (1, 1) can overtake, (1, 2) can beat.
 //
