@@ -114,7 +114,8 @@ def _window(plan: Plan) -> str:
     window = plan.query.window
     match window:
         case None:
-            return "none: open matches are kept for ever"
+            kept = "while their clocks allow" if plan.clocks else "for ever"
+            return f"none: open matches are kept {kept}"
         case ast.EventsWindow():
             counted = "rows of its part" if plan.keys else "rows"
             return f"{format_window(window)}: from start to end at most {window.count} {counted}"
