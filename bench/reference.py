@@ -1,11 +1,13 @@
-"""The expected answers of `workloads/cel.toml`, found without the engine and without its code.
+"""The expected answers of `workloads/*.toml`, found without the engine and without its code.
 
-    python bench/reference.py                  the table of answers, as it stands in the file
-    python bench/reference.py --rows small     that of the small size only
+    python bench/reference.py                      the table of answers of cel.toml
+    python bench/reference.py --family absence     that of absence.toml
+    python bench/reference.py --rows small         of the small size only
 
-In each of the queries Q1 to Q6 a row's type says which variable marks it, and the first and the
-last row of a match are marked. So a match is a set D of rows, no more: D is a match if the types of
-its rows, in order, spell a word of the query's language. What is left is to count sets.
+In each of the queries a row's type says which variable marks it, and the first and the last row of
+a match are marked. So a match is a set D of rows, no more: D is a match if the types of its rows,
+in order, spell a word of the query's language. What is left is to count sets. Where something must
+be absent, N1 to N4, the language also reads the rows that D skips.
 
 The language is read backwards, from the row that ends a match, by a small deterministic machine.
 A strategy turns it into another machine that reads, row by row, whether D has the row or not, and
@@ -28,7 +30,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from workloads import FOLDER, load_file
+from workloads import FOLDER, NOT_RUN, load_file
 
 Config: TypeAlias = Any  # A state of a strategy's machine; hashable.
 States: TypeAlias = frozenset[int]
@@ -46,8 +48,15 @@ BACKWARDS = {
     "Q4": "0B1 1A2 2A2",
     "Q5": "0C1 1B2 2B2 2A3 3A3",
     "Q6": "0C1 1B2 2A3 3A3 3B2",
+    "N1": "0C1 1A2",
+    "N2": "0C1 1B2 2A3",
+    "N3": "0C1 1B2 2A3",
+    "N4": "0C1 1A3 2A3",
 }
 """The queries' languages read backwards: state, type, next state. The last state accepts."""
+
+SKIPPED = {"N1": "1B-", "N2": "1C- 2B-", "N3": "1D- 2D-", "N4": "1D2 2B-"}
+"""What a skipped row does to the state, if anything: `-` is a row that cannot be skipped."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +65,18 @@ class Language:
 
     moves: dict[tuple[int, str], int]
     final: int
+    skips: dict[tuple[int, str], int | None]
+    """None where the row cannot be skipped."""
 
     @staticmethod
     @cache
     def of(query: str) -> Language:
         moves = {(int(a), kind): int(b) for a, kind, b in BACKWARDS[query].split()}
-        return Language(moves, max(moves.values()))
+        skips = {
+            (int(a), kind): None if b == "-" else int(b)
+            for a, kind, b in SKIPPED.get(query, "").split()
+        }
+        return Language(moves, max(moves.values()), skips)
 
     def after(self, states: Iterable[int], kind: str) -> States:
         """Where the machine is after a marked row, from each of the states that can read it."""
@@ -84,11 +99,11 @@ class Machine:
     """Reads whether D has a row, from the end backwards, and accepts what a strategy reports.
 
     `first` is the configuration after the row that ends D, which D and its rivals all have. `skip`
-    and `mark` give the one after a row that D skips or has; None if D cannot have it.
+    and `mark` give the one after a row that D skips or has; None if D cannot skip or have it.
     """
 
     first: Config
-    skip: Callable[[Config, str], Config]
+    skip: Callable[[Config, str], Config | None]
     mark: Callable[[Config, str], Config | None]
     accepts: Callable[[Config], bool]
 
@@ -99,7 +114,10 @@ def all_of(lang: Language) -> Machine:
     def mark(own: int, kind: str) -> int | None:
         return lang.moves.get((own, kind))
 
-    return Machine(lang.end[1], lambda own, kind: own, mark, lambda own: own == lang.final)
+    def skip(own: int, kind: str) -> int | None:
+        return lang.skips.get((own, kind), own)
+
+    return Machine(lang.end[1], skip, mark, lambda own: own == lang.final)
 
 
 def strict_of(lang: Language) -> Machine:
@@ -209,7 +227,7 @@ def tabulate(query: str, strategy: str, pointing: bool) -> Table:
     """
     language = Language.of(query)
     machine = MACHINES[strategy](language)
-    kinds = "".join(sorted({kind for _, kind in language.moves})) + OTHER
+    kinds = "".join(sorted({kind for _, kind in [*language.moves, *language.skips]})) + OTHER
     first = (machine.first, False)
     edges: dict[Config, list[tuple[str, Config, bool]]] = {}
     waiting = [first]
@@ -237,7 +255,7 @@ def edges_of(machine: Machine, config: Config, kind: str) -> list[tuple[str, Con
     """The moves over a row: skip it, mark it, or mark it and point at it."""
     inner, pointed = config
     skipped, marked = machine.skip(inner, kind), machine.mark(inner, kind)
-    edges = [(kind, (skipped, pointed), False)]
+    edges = [] if skipped is None else [(kind, (skipped, pointed), False)]
     if marked is not None:
         edges.append((kind, (marked, pointed), False))
         if not pointed:
@@ -293,25 +311,29 @@ def answers(query: str, types: np.ndarray, window: int = WINDOW) -> dict[str, in
     """The answers as they stand in the workload file, by column.
 
     ANY reports one match of every end that has some. So do NEXT and LAST, as their orders are
-    total: their counts say little, so the distances of the marked rows are given as well.
+    total: their counts say little, so the distances of the marked rows are given as well. With
+    something absent only ALL and ANY are counted.
     """
-    found = {name: totals(query, types, window, name) for name in MACHINES}
+    plain = query not in SKIPPED
+    found = {name: totals(query, types, window, name) for name in (MACHINES if plain else ["ALL"])}
     columns = {name: total for name, (total, _) in found.items()} | {"ANY": found["ALL"][1]}
-    for name in ("NEXT", "LAST"):
+    for name in ("NEXT", "LAST") if plain else ():
         columns[f"{name}.distances"] = totals(query, types, window, name, pointing=True)[0]
     return columns
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The table of answers of workloads/cel.toml.")
+    parser = argparse.ArgumentParser(description="The table of answers of a family of workloads.")
+    parser.add_argument("--family", choices=("cel", "absence"), default="cel")
     parser.add_argument("--rows", choices=("small", "full"), help="only this size")
-    only = parser.parse_args().rows
+    options = parser.parse_args()
     rows = []
-    for workload in load_file(FOLDER / "cel.toml", check=False):
+    for workload in load_file(FOLDER / f"{options.family}.toml", check=False):
         for size, count in workload.sizes.items():
-            if only in (None, size):
+            if options.rows in (None, size):
                 found = answers(workload.query, workload.stream.type_names(count))
-                rows.append([workload.query, workload.stream.name, size, *map(found.get, COLUMNS)])
+                columns = (found.get(name, NOT_RUN) for name in COLUMNS)
+                rows.append([workload.query, workload.stream.name, size, *columns])
                 if sys.stderr.isatty():
                     print(f"\r{workload.name} {size} ", end="", file=sys.stderr, flush=True)
     table = [["query", "stream", "size", *COLUMNS], *([str(cell) for cell in row] for row in rows)]

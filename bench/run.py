@@ -171,6 +171,44 @@ def line(outcome: Outcome, markdown: bool, width: int) -> str:
     return " ".join([entry.name.ljust(width), *(cell.rjust(size) for cell, (_, size) in sized)])
 
 
+def ratios(done: list[Outcome]) -> Iterator[tuple[str, bool]]:
+    """For each pair of workloads that a file sets a ratio for: a line, and whether it is kept."""
+    speeds = {
+        (outcome.entry.workload.name, outcome.entry.strategy): outcome.figures.rows_per_second
+        for outcome in done
+        if outcome.figures is not None
+    }
+    for outcome in done:
+        workload, strategy = outcome.entry.workload, outcome.entry.strategy
+        own = speeds.get((workload.name, strategy))
+        for query, most in workload.over.items():
+            base = f"{workload.family}.{query}.{workload.stream.name}"
+            if own is not None and (base, strategy) in speeds:
+                ratio = speeds[base, strategy] / own
+                times = f"{ratio:.2f} times the time per row of {base}, at most {most}"
+                yield f"{outcome.entry.name}: {times}", ratio <= most
+
+
+def growth(done: list[Outcome]) -> Iterator[tuple[str, bool]]:
+    """For each query that a file has in several windows: the time per row by window.
+
+    A line for each, and whether the time has grown by no more than the window has.
+    """
+    series: dict[str, dict[int, float]] = {}
+    for outcome in done:
+        workload, strategy = outcome.entry.workload, outcome.entry.strategy
+        if workload.series and outcome.figures is not None:
+            name = f"{workload.family}.{workload.series}.{workload.stream.name} {strategy}"
+            series.setdefault(name, {})[workload.window] = 1e9 / outcome.figures.rows_per_second
+    for name, times in series.items():
+        least, most = min(times), max(times)
+        if least < most:
+            by_window = ", ".join(f"{times[n]:.0f} in {n}" for n in sorted(times))
+            grown, allowed = times[most] / times[least], most / least
+            limit = f"{grown:.2f} times, at most {allowed:g}"
+            yield f"{name}: ns per row by window: {by_window}; {limit}", grown <= allowed
+
+
 def as_json(outcome: Outcome) -> dict[str, object]:
     figures = outcome.figures and dataclasses.asdict(outcome.figures)
     return {
@@ -221,10 +259,15 @@ def main() -> int:
     if options.json:
         content = {"machine": machine(), "results": [as_json(outcome) for outcome in done]}
         options.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    compared = [*ratios(done), *growth(done)]
+    print("".join(f"\n{text}" for text, _ in compared))
     wrong = sum(1 for outcome in done if outcome.problem)
     if wrong:
         print(f"{wrong} of {len(done)} answers are wrong", file=sys.stderr)
-    return 1 if wrong or not done else 0
+    is_slow = options.rows == "full" and not all(kept for _, kept in compared)
+    if is_slow:
+        print("a ratio is larger than the file allows", file=sys.stderr)
+    return 1 if wrong or is_slow or not done else 0
 
 
 if __name__ == "__main__":

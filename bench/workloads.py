@@ -1,11 +1,8 @@
 """Workloads: what is measured, on which rows, and the answers without which a time is no result.
 
 A file of `workloads/` is a family: query texts, streams, sizes, and a table of expected answers.
-`load` gives one `Workload` for each query and stream, named `family.query.stream`.
-
-Streams are the same everywhere and for ever: numpy promises that the raw output of PCG64 for a
-seed never changes, but not what `Generator` makes of it, so rows are made from the raw output by
-integer arithmetic here. The file has a checksum of each stream, which is compared when it is made.
+`load` gives one `Workload` for each query, window and stream, named `family.query.stream`. Streams
+are made by `streams.py`; the file has a checksum of each, which is compared when it is made.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ from __future__ import annotations
 import fnmatch
 import tomllib
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +18,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+import streams
+from streams import Column, StreamError, Words
+
 FOLDER = Path(__file__).parent / "workloads"
 STRATEGIES = ("ALL", "ANY", "NEXT", "LAST", "MAX", "STRICT")
 DISTANCES = ".distances"
 NOT_RUN = "-"
-ROWS_AT_ONCE = 4_096
 
 
 class WorkloadError(Exception):
@@ -42,53 +41,58 @@ class Answer:
 
 @dataclass(frozen=True)
 class Stream:
-    """Rows made by rule: `typed_rows` draws a type for each row, with the given weights."""
+    """Rows made by rule. A stream with times has a column `ts` beside them, the rows' numbers."""
 
     name: str
+    generator: str
+    parameters: dict[str, Any]
     seed: int
-    types: tuple[str, ...]
-    weights: tuple[int, ...]
     crc32: dict[int, int]
     """By number of rows."""
+    has_times: bool = False
 
-    def codes(self, row_count: int) -> np.ndarray:
-        """The rows' types as positions in `types`; raises WorkloadError if they are not those."""
-        codes = typed_rows(self.seed, self.weights, row_count)
-        found = zlib.crc32(codes.tobytes())
+    def columns(self, row_count: int) -> dict[str, Column]:
+        """The rows; raises WorkloadError if they are not those of the checksum."""
+        made = streams.columns(self.made(), self.seed, row_count)
+        found = 0
+        for column in made.values():
+            values = column.codes if isinstance(column, Words) else column
+            found = zlib.crc32(values.tobytes(), found)
         if self.crc32.get(row_count, found) != found:
             raise WorkloadError(f"stream {self.name}: {row_count} rows have checksum {found}")
-        return codes
+        return made
+
+    def made(self) -> streams.Generator:
+        try:
+            return streams.generator(self.generator, self.parameters)
+        except StreamError as error:
+            raise WorkloadError(f"stream {self.name}: {error}") from None
+
+    def values(self, row_count: int) -> dict[str, np.ndarray]:
+        """The columns, texts as texts."""
+        return {
+            name: column.values() if isinstance(column, Words) else column
+            for name, column in self.columns(row_count).items()
+        }
 
     def type_names(self, row_count: int) -> np.ndarray:
         """The rows' types."""
-        return np.array(self.types)[self.codes(row_count)]
+        return self.values(row_count)["type"]
 
     def table(self, row_count: int) -> pa.Table:
-        """The rows as a table with one column, `type`, a dictionary."""
-        codes = pa.array(self.codes(row_count))
-        return pa.table({"type": pa.DictionaryArray.from_arrays(codes, list(self.types))})
-
-
-def typed_rows(seed: int, weights: Sequence[int], row_count: int) -> np.ndarray:
-    """For each row the number of a type, int8, drawn with integer weights.
-
-    The upper 32 bits of a raw number, times the sum of the weights, over 2^32, is a number below
-    that sum: as good as uniform, as the sum is small. Rows are made a few at a time, so that what
-    this needs for a moment does not hide what is measured after it.
-    """
-    owner = np.repeat(np.arange(len(weights), dtype=np.int8), weights)
-    source, total = np.random.PCG64(seed), np.uint64(len(owner))
-    codes = np.empty(row_count, dtype=np.int8)
-    for begin in range(0, row_count, ROWS_AT_ONCE):
-        part = codes[begin : begin + ROWS_AT_ONCE]
-        upper = source.random_raw(len(part)) >> np.uint64(32)
-        part[:] = owner[(upper * total) >> np.uint64(32)]
-    return codes
+        """The rows as a table: texts are dictionaries."""
+        arrays = {
+            name: column.arrow() if isinstance(column, Words) else pa.array(column)
+            for name, column in self.columns(row_count).items()
+        }
+        if self.has_times:
+            arrays["ts"] = pa.array(np.arange(row_count))
+        return pa.table(arrays)
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One query over one stream."""
+    """One query, in one window, over one stream."""
 
     family: str
     query: str
@@ -98,6 +102,12 @@ class Workload:
     sizes: dict[str, int]
     answers: dict[tuple[str, str], Answer]
     """By size and strategy; one that is not there is not run."""
+    over: dict[str, float]
+    """By the name of another query of the file: at most so many times its time per row."""
+    series: str = ""
+    """The name of the query without its window, where the file has it in several."""
+    window: int = 0
+    """In rows, where the file gives the query's window; else 0."""
 
     @property
     def name(self) -> str:
@@ -105,7 +115,7 @@ class Workload:
 
     def is_called(self, name: str) -> bool:
         """Whether a user's name means this: the whole, one of its parts, or a pattern with `*`."""
-        parts = (self.family, self.query, self.stream.name)
+        parts = (self.family, self.query, self.series, self.stream.name)
         return name in parts or fnmatch.fnmatchcase(self.name, name)
 
 
@@ -143,26 +153,41 @@ def _workloads(family: str, content: dict[str, Any], check: bool) -> Iterator[Wo
     if "{strategy}" not in text or "{query}" not in text:
         raise WorkloadError("text needs {strategy} and {query}")
     answers = _answers(content["answers"]["table"])
-    for query, formula in content["queries"].items():
-        for stream, parameters in content["streams"].items():
-            own = answers.pop((query, stream), {})
-            wanted = {(size, strategy) for size in sizes for _, strategy in own}
-            if check and (not own or wanted != set(own)):
-                raise WorkloadError(f"{query} over {stream}: some answers are missing")
-            made = _stream(stream, parameters, sizes, check)
-            yield Workload(family, query, text.replace("{query}", formula), made, sizes, own)
+    made = [_stream(name, given, sizes, check) for name, given in content["streams"].items()]
+    for query, (formula, series, window) in _queries(content).items():
+        full = text.replace("{query}", formula).replace("{window}", str(window))
+        over = content.get("ratios", {}).get(query, {})
+        for stream in made:
+            own = answers.pop((query, stream.name), {})
+            if check and {size for size, _ in own} != set(sizes):
+                raise WorkloadError(f"{query} over {stream.name}: some answers are missing")
+            yield Workload(family, query, full, stream, sizes, own, over, series, window)
     if answers:
         raise WorkloadError(f"answers for what is not there: {', '.join(map(str, answers))}")
 
 
-def _stream(name: str, parameters: dict[str, Any], sizes: dict[str, int], check: bool) -> Stream:
-    if parameters["generator"] != "typed_rows":
-        raise WorkloadError(f"stream {name}: no generator {parameters['generator']}")
-    types, weights = tuple(parameters["types"]), tuple(parameters["weights"])
-    if len(types) != len(weights):
-        raise WorkloadError(f"stream {name}: {len(types)} types, {len(weights)} weights")
-    crc32 = {count: parameters["crc32"][size] for size, count in sizes.items()} if check else {}
-    return Stream(name, parameters["seed"], types, weights, crc32)
+def _queries(content: dict[str, Any]) -> dict[str, tuple[str, str, int]]:
+    """By name: the formula, the series and the window. A window of a list is part of the name."""
+    formulas, windows = content["queries"], content.get("windows", {})
+    if "{window}" not in content["text"]:
+        return {name: (formula, "", 0) for name, formula in formulas.items()}
+    found = {}
+    for name, formula in formulas.items():
+        if isinstance(windows[name], int):
+            found[name] = (formula, "", windows[name])
+        else:
+            found |= {f"{name}_{window}": (formula, name, window) for window in windows[name]}
+    return found
+
+
+def _stream(name: str, given: dict[str, Any], sizes: dict[str, int], check: bool) -> Stream:
+    parameters = dict(given)
+    generator, seed = parameters.pop("generator"), parameters.pop("seed")
+    has_times, sums = parameters.pop("times", False), parameters.pop("crc32", {})
+    crc32 = {count: sums[size] for size, count in sizes.items()} if check else {}
+    stream = Stream(name, generator, parameters, seed, crc32, has_times)
+    stream.made()
+    return stream
 
 
 def _answers(table: str) -> dict[tuple[str, str], dict[tuple[str, str], Answer]]:

@@ -4,7 +4,8 @@ Both kinds take a set of *features*, the constructs that may occur, so that a te
 the code under test supports. The nodes are those of `oracle`; nothing here imports `catena`.
 
 Every formula made here is valid: `x[P]` names a variable bound inside the filtered formula, and
-`x.v` one bound inside it or to its left and never inside an iteration (SPEC section 4).
+`x.v` one bound inside it or to its left and never inside an iteration that the filter is not part
+of (SPEC section 4); `first(x).v`, `last(x).v` and aggregates may, `prev(x).v` needs an iteration.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 from hypothesis import strategies as st
 
 import oracle as o
+from correlations import OPERATORS, Sight, comparisons, small_conditions
 
 Features: TypeAlias = frozenset[str]
 Row: TypeAlias = dict[str, Any]
@@ -28,9 +30,10 @@ NEGATED: Features = frozenset({"not", "->", "unless"})
 TIMED: Features = frozenset({"interval", "within"})
 SELECTED: Features = frozenset({"select"})  # NEXT(...), LAST(...), MAX(...), STRICT(...), ALL(...)
 TERMS: Features = frozenset({"term"})  # x.v >= 40
+CORRELATED: Features = frozenset({"correlated", "prev", "aggregate"})  # x.v > y.v, prev, sum, ...
 STREAMS: Features = frozenset({"stream"})  # S > A, FROM S
 QUERY: Features = frozenset({"items", "strategy", "window", "partition", "consume", "limit"})
-ALL_FEATURES: Features = UNARY | NEGATED | TIMED | SELECTED | TERMS | STREAMS | QUERY
+ALL_FEATURES: Features = UNARY | NEGATED | TIMED | SELECTED | TERMS | CORRELATED | STREAMS | QUERY
 
 TYPES = ("A", "B", "C")
 ROW_TYPES = "AAABBBCD"  # how often rows have which; no formula names D
@@ -47,6 +50,7 @@ COLUMNS = {  # Arrow types of the rows' columns, for columns that happen to be a
     "id": "int64",
     "clock": "int64",
     "stream": "string",
+    "value": "int64",
 }
 
 
@@ -55,15 +59,36 @@ COLUMNS = {  # Arrow types of the rows' columns, for columns that happen to be a
 
 
 class Scope(NamedTuple):
-    """The variables that `x.v` may read in a place, and those an iteration to the left binds."""
+    """The variables that `x.v` may read in a place, those an iteration to the left binds, all that
+    are bound there; and those bound since an iteration began, if the place is inside of one."""
 
     readable: frozenset[str] = frozenset()
     repeated: frozenset[str] = frozenset()
+    visible: frozenset[str] = frozenset()
+    again: frozenset[str] | None = None
 
     def after(self, formula: o.Formula) -> Scope:
         """The scope to the right of a formula, or of a filter around it."""
+        bound = o.bound_variables(formula)
         repeated = self.repeated | repeated_variables(formula)
-        return Scope((self.readable | o.bound_variables(formula)) - repeated, repeated)
+        readable = (self.readable | bound) - repeated
+        again = None if self.again is None else self.again | bound
+        return Scope(readable, repeated, self.visible | bound, again)
+
+    def inside(self, formula: o.Formula) -> Scope:
+        """The scope of what must be absent inside a formula: it begins before the last row."""
+        early = self.visible | o.bound_before_end(formula)
+        after = self.after(formula)
+        again = None if after.again is None else after.again & early
+        return Scope(after.readable & early, after.repeated, early, again)
+
+    def repeating(self) -> Scope:
+        """The scope inside an iteration that begins here."""
+        return self if self.again is not None else self._replace(again=frozenset())
+
+    def sight(self) -> Sight:
+        """What a condition may read here."""
+        return Sight(self.readable, self.visible, self.readable & (self.again or frozenset()))
 
 
 def repeated_variables(formula: o.Formula) -> frozenset[str]:
@@ -92,12 +117,17 @@ def formulas_up_to(
 def formulas_of_size(
     size: int, features: Features = UNARY, types: tuple[str, ...] = ("A", "B")
 ) -> tuple[o.Formula, ...]:
-    """Every formula of exactly `size` nodes; conditions and bounds are fixed small ones."""
+    """Every formula of exactly `size` nodes; conditions and bounds are fixed small ones.
+
+    Correlated conditions read what may be bound further left, so not every formula may stand alone.
+    """
     if size == 1:
         return tuple(_atoms(features, types))
     found: list[o.Formula] = []
     for body in formulas_of_size(size - 1, features, types):
         found.extend(_around(body, features))
+        if "correlated" in features and not isinstance(body, o.Filter):
+            found.extend(o.Filter(body, read) for read in small_conditions(*types))
     for sizes in _compositions(size - 1, 2):
         for left, right in _operands(sizes, features, types):
             found.extend(_between(left, right, features))
@@ -171,6 +201,26 @@ BINARY: dict[str, Callable[[o.Formula, o.Formula], o.Formula]] = {
 }
 
 
+def correlated_up_to(
+    size: int, features: Features, types: tuple[str, str] = ("A", "B")
+) -> Iterator[o.Formula]:
+    """Every formula of at most `size` nodes that reads several events somewhere and may do so."""
+    for formula in formulas_up_to(size, features | {"correlated"}, types):
+        if o.term_variables(formula) and o.is_well_scoped(formula):
+            yield formula
+
+
+def valued_streams(
+    max_length: int,
+    types: tuple[str, ...] = ("A", "B"),
+    values: tuple[int | None, ...] = (0, 1, None),
+) -> Iterator[list[Row]]:
+    """Every stream over the types and the values of v up to a length."""
+    for rows in type_streams(max_length, types):
+        for column in itertools.product(values, repeat=len(rows)):
+            yield [{**row, "v": value} for row, value in zip(rows, column, strict=True)]
+
+
 def rows_of(letters: str) -> list[Row]:
     """Rows with the letters as types; other columns follow from the position, with ties in ts."""
     return [
@@ -202,7 +252,6 @@ def type_streams(max_length: int, types: tuple[str, ...] = ("A", "B")) -> Iterat
 INTEGERS = st.integers(-2, 4)
 FLOATS = st.sampled_from((-1.5, 0.0, 0.5, 2.0))
 NUMERIC = st.sampled_from((o.Attribute("v"), o.Attribute("f"), o.Attribute("id")))
-OPERATORS = st.sampled_from(("=", "!=", "<", "<=", ">", ">="))
 NUMBERS = st.builds(o.Literal, INTEGERS | FLOATS)
 SUMS = st.builds(o.Arithmetic, st.sampled_from("+-*"), NUMERIC, NUMERIC | NUMBERS)
 STRING = o.Attribute("s")
@@ -260,18 +309,25 @@ def predicates(max_leaves: int = 3) -> st.SearchStrategy[o.Predicate]:
 
 @cache
 def conditions(
-    marked: frozenset[str], readable: frozenset[str] = frozenset(), max_leaves: int = 3
+    marked: frozenset[str],
+    sight: Sight = Sight(),
+    features: Features = frozenset(),
+    max_leaves: int = 3,
 ) -> st.SearchStrategy[o.Condition]:
-    """Conditions with `x[P]` over the marked variables and `x.v op literal` over the readable."""
+    """Conditions with `x[P]` over the marked variables, `x.v op literal` and correlated ones over
+    those in sight, as the features say."""
     leaves: list[st.SearchStrategy[o.Condition]] = []
-    if marked:
+    if marked and "filter" in features:
         leaves.append(st.builds(o.Holds, st.sampled_from(sorted(marked)), predicates(2)))
-    if readable:
+    if sight.readable and "term" in features:
         terms = st.builds(
-            o.VariableAttribute, st.sampled_from(sorted(readable)), st.sampled_from("vf")
+            o.VariableAttribute, st.sampled_from(sorted(sight.readable)), st.sampled_from("vf")
         )
         leaves.append(st.builds(o.Comparison, terms, OPERATORS, NUMBERS))
-    return _combined(st.one_of(leaves), max_leaves)
+    if sight.visible and "correlated" in features:
+        leaves.extend([comparisons(sight, features)] * 5)
+    one = st.one_of(leaves)
+    return one if one.is_empty else _combined(one, max_leaves)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -321,7 +377,8 @@ class _Drawer:
             return self.atom()
         if choice in ("not", "->", "unless"):
             return self.negated(choice, depth - 1, scope)
-        left = self.formula(depth - 1, scope)
+        inner = scope.repeating() if choice in ("+", ":+") else scope
+        left = self.formula(depth - 1, inner)
         if choice in BINARY:
             return self.binary(choice, left, depth - 1, scope)
         return self.unary(choice, left, scope)
@@ -364,14 +421,17 @@ class _Drawer:
         return self.formula(depth, scope)
 
     def negated(self, choice: str, depth: int, scope: Scope) -> o.Formula:
-        """What must be absent is drawn without a scope: it reads its own variables only."""
+        """What must be absent reads what is bound before it if conditions may be correlated, else
+        its own variables only."""
         left = self.formula(depth, scope)
+        after, is_open = scope.after(left), "correlated" in self.features
         if choice == "unless":
-            return o.Unless(left, self.formula(depth, Scope()))
+            return o.Unless(left, self.formula(depth, scope.inside(left) if is_open else Scope()))
+        seen = after if is_open else Scope()
         if choice == "->":
-            return o.Arrow(left, self.formula(depth, Scope()))
-        absent = self.formula(max(0, depth - 1), Scope())
-        return o.SequenceNot(left, absent, self.formula(depth, scope.after(left)), self.interval())
+            return o.Arrow(left, self.formula(depth, seen))
+        absent = self.formula(max(0, depth - 1), seen)
+        return o.SequenceNot(left, absent, self.formula(depth, after), self.interval())
 
     def unary(self, choice: str, body: o.Formula, scope: Scope) -> o.Formula:
         match choice:
@@ -380,9 +440,9 @@ class _Drawer:
             case "filter":
                 return self.filter(body, scope)
             case "+":
-                return o.Plus(body, self.interval())
+                return o.Plus(self.repetition(body, scope), self.interval())
             case ":+":
-                return o.AdjacentPlus(body, self.interval())
+                return o.AdjacentPlus(self.repetition(body, scope), self.interval())
             case "project":
                 names = sorted(o.bound_variables(body))
                 kept = self.draw(st.lists(st.sampled_from(names), unique=True)) if names else []
@@ -394,13 +454,18 @@ class _Drawer:
                 return o.Select(self.draw(st.sampled_from(names)), body)
         raise ValueError(f"not a unary operator: {choice}")
 
+    def repetition(self, body: o.Formula, scope: Scope) -> o.Formula:
+        """The body of an iteration, often filtered where conditions may compare repetitions."""
+        if "correlated" in self.features and self.draw(st.booleans()):
+            return self.filter(body, scope.repeating())
+        return body
+
     def filter(self, body: o.Formula, scope: Scope) -> o.Formula:
         """A filter over what the body binds; the body itself when there is nothing to name."""
-        marked = o.bound_variables(body)
-        readable = scope.after(body).readable if "term" in self.features else frozenset()
-        if not marked and not readable:
-            return body
-        return o.Filter(body, self.draw(conditions(marked, readable)))
+        marked, sight = o.bound_variables(body), scope.after(body).sight()
+        wanted = self.features & {"filter", "term", *CORRELATED}
+        read = conditions(marked, sight, wanted, 2 if "correlated" in wanted else 3)
+        return body if read.is_empty else o.Filter(body, self.draw(read))
 
 
 WEIGHTS = {  # how often which operator is drawn
@@ -424,8 +489,11 @@ def formulas(
     types: tuple[str, ...] = TYPES,
     variables: tuple[str, ...] = VARIABLES,
 ) -> o.Formula:
-    """Valid formulas, nested at most `max_depth` deep."""
-    return _Drawer(draw, features, types, variables).formula(max_depth, Scope())
+    """Valid formulas, nested at most `max_depth` deep; with correlated conditions if they may."""
+    drawer = _Drawer(draw, features, types, variables)
+    formula = drawer.formula(max_depth, Scope())
+    is_plain = "correlated" in features and not o.term_variables(formula)
+    return drawer.filter(formula, Scope()) if is_plain else formula
 
 
 # ---------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ void require(bool condition, const char* what) {
 Cea::Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId> final,
          std::vector<Transition> transitions, std::vector<std::vector<VariableId>> marks,
          uint32_t variable_count, uint32_t guard_count, const std::vector<StateId>& observers,
-         Clocks clocks)
+         Clocks clocks, Registers registers, Scopes scopes)
     : initial_(std::move(initial)),
       is_final_(state_count, false),
       is_observer_(state_count, false),
@@ -25,13 +25,18 @@ Cea::Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId
       marks_(std::move(marks)),
       variable_count_(variable_count),
       guard_count_(guard_count),
-      clocks_(std::move(clocks)) {
+      clocks_(std::move(clocks)),
+      registers_(std::move(registers)),
+      scopes_(std::move(scopes)) {
   for (StateId state : observers) {
     require(state < state_count, "an observer is out of range");
     is_observer_[state] = true;
   }
   validate(final);
   validate_clocks();
+  registers_.actions.resize(std::max(registers_.actions.size(), clocks_.actions.size()));
+  validate_registers();
+  validate_scopes();
   for (StateId state : final) is_final_[state] = true;
   std::ranges::stable_sort(transitions_, {}, &Transition::source);
   first_transition_.assign(state_count + 1, 0);
@@ -71,6 +76,8 @@ void Cea::validate_clocks() const {
   require(!clocks_.actions.empty() && clocks_.actions[0].checks.empty() &&
               clocks_.actions[0].resets.empty(),
           "the first clock actions must be none");
+  require(!clocks_.is_monotonic || clock_count() <= kMonotonicClocksMax,
+          "a monotonic automaton has too many clocks");
   for (const Transition& t : transitions_) {
     require(t.actions < clocks_.actions.size(), "clock actions are out of range");
   }
@@ -83,6 +90,60 @@ void Cea::validate_clocks() const {
     require(std::ranges::adjacent_find(actions.resets, std::ranges::greater_equal{}) ==
                 actions.resets.end(),
             "resets must be sorted and without repetition");
+  }
+}
+
+void Cea::validate_registers() const {
+  require(registers_.actions.size() == clocks_.actions.size() &&
+              registers_.actions[0].conditions.empty() && registers_.actions[0].updates.empty(),
+          "the first register actions must be none");
+  for (const auto* reads : {&registers_.condition_reads, &registers_.update_reads}) {
+    for (const std::vector<RegisterId>& several : *reads) {
+      for (RegisterId id : several) require(id < registers_.count, "a register is out of range");
+    }
+  }
+  for (const RegisterActions& actions : registers_.actions) {
+    for (ConditionId condition : actions.conditions) {
+      require(condition < registers_.condition_reads.size(), "a condition is out of range");
+    }
+    for (const RegisterUpdate& update : actions.updates) {
+      require(update.target < registers_.count && update.update < registers_.update_reads.size(),
+              "a register or an update is out of range");
+    }
+    require(std::ranges::adjacent_find(actions.updates, std::ranges::greater_equal{},
+                                       &RegisterUpdate::target) == actions.updates.end(),
+            "updates must be sorted and without repetition");
+  }
+}
+
+void Cea::validate_scopes() const {
+  require(!scopes_.asks.empty() && scopes_.asks[0].empty(), "the first asks must be none");
+  for (const Transition& t : transitions_) {
+    require(t.asks < scopes_.asks.size(), "what a transition asks is out of range");
+  }
+  for (const Scope& scope : scopes_.all) {
+    const Cea& operand = *scope.operand;
+    require(scope.strategy != Strategy::kAll, "a scope's strategy must compare");
+    require(operand.guard_count_ == guard_count_ &&
+                operand.clocks_.interval_count == clocks_.interval_count,
+            "a scope has guards or intervals of its own");
+    require(operand.registers_.count == 0 && operand.registers_.condition_reads.empty(),
+            "a scope has registers");
+    require(operand.initial_.size() == 1, "a scope's operand must have one initial state");
+    for (const Transition& t : operand.transitions_) {
+      require(t.target != operand.initial_[0] && !operand.is_final(t.source),
+              "a scope's operand goes on from its end or back to its beginning");
+    }
+    for (StateId state = 0; state < operand.state_count(); ++state) {
+      require(!operand.is_observer(state), "a scope's operand has observers");
+    }
+  }
+  for (const auto& asks : scopes_.asks) {
+    for (const Ask& ask : asks) {
+      require(ask.scope < scopes_.all.size() &&
+                  ask.transition < scopes_.all[ask.scope].operand->transitions_.size(),
+              "a scope or a transition of its operand is out of range");
+    }
   }
 }
 

@@ -20,10 +20,24 @@
 // at the clocks as they were before the row. Intervals are numbers here: how long they are is known
 // when the type of the time column is.
 //
+// Conditions over several events are asked of *registers*: values that a run keeps of the events it
+// has bound (paper 001, section 3). A transition may ask conditions of the registers and the row,
+// and may set registers to values made of both; conditions and values see the registers as they
+// were before the row. Here conditions and values are numbers: what they are is known when the
+// types of the columns are (columns/program.h). A run's registers are unbound at first.
+//
+// A strategy inside a formula whose operand has clocks compares runs of the operand while the
+// stream is read. The operand is then an automaton of its own, the *scope's*, and a transition of
+// this one that stands for one of the operand's asks the scope to make it: it may be made only if
+// the strategy lets a run that makes it go on. A transition of the operand out of its initial state
+// opens the scope for a run, one into its final state closes it.
+//
 // Invariant: immutable after construction; ids are in range; transitions are sorted by source;
-// nothing enters an observer but from an observer; what shows marks is marked.
+// nothing enters an observer but from an observer; what shows marks is marked. Nothing enters the
+// initial state of a scope's operand or leaves its final ones, and it has no observers.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -39,11 +53,16 @@ struct Transition {
   StateId target;
   bool is_marked = marks != kNoMarks;
   ActionsId actions = 0;
+  AsksId asks = 0;
 };
 
-// What a clock measures: the time column, or rows of the part.
+// What a clock measures: the time column, rows of the part, or an attribute, of which there may be
+// several, one kind after the other.
 enum class ClockKind : uint8_t { kTime, kRows };
-inline constexpr uint32_t kClockKindCount = 2;
+inline constexpr auto kFirstAttribute = static_cast<ClockKind>(2);
+inline constexpr uint32_t kAttributeClocksMax = 6;
+inline constexpr uint32_t kClockKindCount =
+    static_cast<uint32_t>(kFirstAttribute) + kAttributeClocksMax;
 
 struct ClockCheck {
   ClockId clock;
@@ -61,6 +80,47 @@ struct Clocks {
   std::vector<ClockKind> kinds;  // By clock.
   uint32_t interval_count = 0;
   std::vector<ClockActions> actions{{}};  // By id; the first does nothing.
+  // The compiler vouches that intervals only bound from above, and that transitions which runs with
+  // one output take on one row make the same checks and resets: engine/monotonic.h.
+  bool is_monotonic = false;
+};
+
+// The most clocks that a monotonic automaton may have.
+inline constexpr uint32_t kMonotonicClocksMax = 8;
+
+struct RegisterUpdate {
+  RegisterId target;
+  UpdateId update;
+};
+
+struct RegisterActions {
+  std::vector<ConditionId> conditions;  // Sorted.
+  std::vector<RegisterUpdate> updates;  // Sorted by target.
+};
+
+struct Registers {
+  uint32_t count = 0;
+  std::vector<std::vector<RegisterId>> condition_reads;  // By condition, the registers it reads.
+  std::vector<std::vector<RegisterId>> update_reads;     // The same by update.
+  std::vector<RegisterActions> actions{};  // By the id of actions; those left out do nothing.
+};
+
+class Cea;
+
+struct Scope {
+  Strategy strategy;  // Not kAll.
+  std::shared_ptr<const Cea> operand;
+};
+
+// That a scope makes a transition of its operand.
+struct Ask {
+  ScopeId scope;
+  uint32_t transition;
+};
+
+struct Scopes {
+  std::vector<Scope> all;
+  std::vector<std::vector<Ask>> asks{{}};  // By id; the first asks nothing.
 };
 
 class Cea {
@@ -69,7 +129,7 @@ class Cea {
   Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId> final,
       std::vector<Transition> transitions, std::vector<std::vector<VariableId>> marks,
       uint32_t variable_count, uint32_t guard_count, const std::vector<StateId>& observers = {},
-      Clocks clocks = {});
+      Clocks clocks = {}, Registers registers = {}, Scopes scopes = {});
 
   uint32_t state_count() const { return static_cast<uint32_t>(is_final_.size()); }
   uint32_t guard_count() const { return guard_count_; }
@@ -81,13 +141,30 @@ class Cea {
   // True if a transition out of `state` can still lead to a final state.
   bool has_future(StateId state) const { return has_future_[state]; }
 
-  // The transitions out of a state.
+  // The transitions out of a state; they are numbered from `first_from` on.
   std::span<const Transition> from(StateId state) const;
+  uint32_t first_from(StateId state) const { return first_transition_[state]; }
+  const std::vector<Transition>& transitions() const { return transitions_; }
 
   uint32_t clock_count() const { return static_cast<uint32_t>(clocks_.kinds.size()); }
   uint32_t interval_count() const { return clocks_.interval_count; }
+  bool is_monotonic() const { return clocks_.is_monotonic; }
   ClockKind kind_of(ClockId clock) const { return clocks_.kinds[clock]; }
   const ClockActions& actions_of(const Transition& t) const { return clocks_.actions[t.actions]; }
+
+  uint32_t register_count() const { return registers_.count; }
+  const std::vector<std::vector<RegisterId>>& condition_reads() const {
+    return registers_.condition_reads;
+  }
+  const std::vector<std::vector<RegisterId>>& update_reads() const {
+    return registers_.update_reads;
+  }
+  const RegisterActions& register_actions_of(const Transition& t) const {
+    return registers_.actions[t.actions];
+  }
+
+  const std::vector<Scope>& scopes() const { return scopes_.all; }
+  const std::vector<Ask>& asks_of(const Transition& t) const { return scopes_.asks[t.asks]; }
 
   uint32_t marks_count() const { return static_cast<uint32_t>(marks_.size()); }
   const std::vector<VariableId>& variables_of(MarksId marks) const { return marks_[marks]; }
@@ -95,6 +172,8 @@ class Cea {
  private:
   void validate(const std::vector<StateId>& final) const;
   void validate_clocks() const;
+  void validate_registers() const;
+  void validate_scopes() const;
   void find_states_with_future();
 
   std::vector<StateId> initial_;
@@ -107,6 +186,8 @@ class Cea {
   uint32_t variable_count_;
   uint32_t guard_count_;
   Clocks clocks_;
+  Registers registers_;
+  Scopes scopes_;
 };
 
 // Whether a row of this class satisfies a transition's guard.

@@ -11,12 +11,17 @@ namespace py = pybind11;
 namespace catena {
 namespace {
 
-using PyTransition = std::tuple<StateId, std::optional<GuardId>, MarksId, StateId, bool, ActionsId>;
+using PyTransition =
+    std::tuple<StateId, std::optional<GuardId>, MarksId, StateId, bool, ActionsId, AsksId>;
 using PyActions = std::pair<std::vector<std::pair<ClockId, IntervalId>>, std::vector<ClockId>>;
+using PyRegisterActions =
+    std::pair<std::vector<ConditionId>, std::vector<std::pair<RegisterId, UpdateId>>>;
+using PyScope = std::pair<Strategy, std::shared_ptr<const Cea>>;
+using PyAsks = std::vector<std::pair<ScopeId, uint32_t>>;
 
 Clocks make_clocks(const std::vector<uint32_t>& kinds, uint32_t interval_count,
-                   const std::vector<PyActions>& actions) {
-  Clocks clocks{{}, interval_count, {}};
+                   const std::vector<PyActions>& actions, bool is_monotonic) {
+  Clocks clocks{{}, interval_count, {}, is_monotonic};
   for (uint32_t kind : kinds) {
     if (kind >= kClockKindCount) throw Error(ErrorKind::kUser, "there is no such kind of clock");
     clocks.kinds.push_back(static_cast<ClockKind>(kind));
@@ -29,6 +34,32 @@ Clocks make_clocks(const std::vector<uint32_t>& kinds, uint32_t interval_count,
   return clocks;
 }
 
+using PyReads = std::vector<std::vector<RegisterId>>;
+
+Registers make_registers(uint32_t count, PyReads condition_reads, PyReads update_reads,
+                         const std::vector<PyRegisterActions>& actions) {
+  Registers registers{count, std::move(condition_reads), std::move(update_reads), {}};
+  for (const auto& [conditions, updates] : actions) {
+    RegisterActions& made = registers.actions.emplace_back();
+    made.conditions = conditions;
+    for (const auto& [target, update] : updates) made.updates.push_back({target, update});
+  }
+  return registers;
+}
+
+Scopes make_scopes(const std::vector<PyScope>& scopes, const std::vector<PyAsks>& asks) {
+  Scopes made{{}, {}};
+  for (const auto& [strategy, operand] : scopes) {
+    if (!operand) throw Error(ErrorKind::kUser, "a scope has no operand");
+    made.all.push_back({strategy, operand});
+  }
+  for (const PyAsks& several : asks) {
+    auto& together = made.asks.emplace_back();
+    for (const auto& [scope, transition] : several) together.push_back({scope, transition});
+  }
+  return made;
+}
+
 }  // namespace
 
 void bind_automaton(py::module_& module) {
@@ -38,21 +69,30 @@ void bind_automaton(py::module_& module) {
                        std::vector<std::vector<VariableId>> marks, uint32_t variable_count,
                        uint32_t guard_count, const std::vector<StateId>& observers,
                        const std::vector<uint32_t>& clock_kinds, uint32_t interval_count,
-                       const std::vector<PyActions>& actions) {
+                       const std::vector<PyActions>& actions, bool is_monotonic,
+                       uint32_t register_count, PyReads condition_reads, PyReads update_reads,
+                       const std::vector<PyRegisterActions>& register_actions,
+                       const std::vector<PyScope>& scopes, const std::vector<PyAsks>& asks) {
              std::vector<Transition> made;
-             for (const auto& [source, guard, mark_set, target, is_marked, action] : transitions) {
-               made.push_back(
-                   {source, guard.value_or(kTrueGuard), mark_set, target, is_marked, action});
+             for (const auto& [source, guard, mark_set, target, is_marked, action, asked] :
+                  transitions) {
+               made.push_back({source, guard.value_or(kTrueGuard), mark_set, target, is_marked,
+                               action, asked});
              }
-             return std::make_shared<Cea>(state_count, std::move(initial), std::move(final),
-                                          std::move(made), std::move(marks), variable_count,
-                                          guard_count, observers,
-                                          make_clocks(clock_kinds, interval_count, actions));
+             return std::make_shared<Cea>(
+                 state_count, std::move(initial), std::move(final), std::move(made),
+                 std::move(marks), variable_count, guard_count, observers,
+                 make_clocks(clock_kinds, interval_count, actions, is_monotonic),
+                 make_registers(register_count, std::move(condition_reads), std::move(update_reads),
+                                register_actions),
+                 make_scopes(scopes, asks));
            }),
            py::kw_only(), py::arg("state_count"), py::arg("initial"), py::arg("final"),
            py::arg("transitions"), py::arg("marks"), py::arg("variable_count"),
            py::arg("guard_count"), py::arg("observers"), py::arg("clock_kinds"),
-           py::arg("interval_count"), py::arg("actions"));
+           py::arg("interval_count"), py::arg("actions"), py::arg("is_monotonic"),
+           py::arg("register_count"), py::arg("condition_reads"), py::arg("update_reads"),
+           py::arg("register_actions"), py::arg("scopes"), py::arg("asks"));
 }
 
 }  // namespace catena

@@ -79,17 +79,26 @@ class LockedEngine {
   Engine engine_;
 };
 
-using ColumnAndIsFloat = std::pair<uint32_t, bool>;
+using PyOrderColumn = std::tuple<uint32_t, bool, bool>;
 
-Binding make_binding(const Program& program, const std::vector<ColumnAndIsFloat>& order,
-                     std::optional<uint32_t> clock, std::optional<ColumnAndIsFloat> part_clock,
-                     const Window& window, std::vector<uint32_t> keys,
-                     std::optional<GuardId> row_guard, std::optional<uint32_t> time,
-                     std::vector<Interval> intervals) {
-  Binding binding{
-      program, {}, clock, {}, window, std::move(keys), row_guard, time, std::move(intervals)};
-  for (const auto& [column, is_float] : order) binding.order.push_back({column, is_float});
-  if (part_clock) binding.part_clock = OrderColumn{part_clock->first, part_clock->second};
+Binding make_binding(const Program& program, const std::vector<PyOrderColumn>& order,
+                     std::optional<uint32_t> clock, std::optional<uint32_t> time,
+                     std::vector<uint32_t> attributes, const Window& window,
+                     std::vector<uint32_t> keys, uint32_t tie_count,
+                     std::optional<GuardId> row_guard, std::vector<Interval> intervals) {
+  Binding binding{program,
+                  {},
+                  clock,
+                  time,
+                  std::move(attributes),
+                  window,
+                  std::move(keys),
+                  tie_count,
+                  row_guard,
+                  std::move(intervals)};
+  for (const auto& [column, is_float, is_by_part] : order) {
+    binding.order.push_back({column, is_float, is_by_part});
+  }
   return binding;
 }
 
@@ -125,19 +134,21 @@ void bind_engine(py::module_& module) {
                   py::arg("low_open"), py::arg("high_open"));
   py::classh<Binding>(module, "Binding")
       .def(py::init(&make_binding), py::kw_only(), py::arg("program"), py::arg("order"),
-           py::arg("clock"), py::arg("part_clock"), py::arg("window"), py::arg("keys"),
-           py::arg("row_guard"), py::arg("time"), py::arg("intervals"));
+           py::arg("clock"), py::arg("time"), py::arg("attributes"), py::arg("window"),
+           py::arg("keys"), py::arg("tie_count"), py::arg("row_guard"), py::arg("intervals"));
   py::classh<LockedEngine>(module, "Engine")
       .def(py::init([](std::shared_ptr<const Cea> cea, Strategy strategy, Consume consume,
                        bool is_partitioned, bool has_window, bool drops_late_rows,
-                       uint32_t state_count_max, uint32_t class_count_max) {
+                       uint32_t state_count_max, uint32_t class_count_max,
+                       uint32_t valuation_count_max) {
              return std::make_unique<LockedEngine>(
-                 std::move(cea), EngineOptions{strategy, consume, is_partitioned, has_window,
-                                               drops_late_rows, state_count_max, class_count_max});
+                 std::move(cea),
+                 EngineOptions{strategy, consume, is_partitioned, has_window, drops_late_rows,
+                               state_count_max, class_count_max, valuation_count_max});
            }),
            py::arg("cea"), py::kw_only(), py::arg("strategy"), py::arg("consume"),
            py::arg("is_partitioned"), py::arg("has_window"), py::arg("drops_late_rows"),
-           py::arg("state_count_max"), py::arg("class_count_max"))
+           py::arg("state_count_max"), py::arg("class_count_max"), py::arg("valuation_count_max"))
       .def("bind", &LockedEngine::bind, py::arg("binding"))
       .def("push", &LockedEngine::push, py::arg("capsules"))
       .def("release", &LockedEngine::release)

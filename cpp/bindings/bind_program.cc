@@ -38,6 +38,15 @@ const std::map<std::string, Op>& ops() {
       {"is_true", Op::kIsTrue},
       {"in", Op::kIn},
       {"like", Op::kLike},
+      {"register", Op::kRegister},
+      {"unbound", Op::kUnbound},
+      {"is_bound", Op::kIsBound},
+      {"if_bound", Op::kIfBound},
+      {"sum", Op::kSum},
+      {"min", Op::kLeast},
+      {"max", Op::kGreatest},
+      {"count", Op::kCount},
+      {"narrow", Op::kNarrow},
   };
   return by_name;
 }
@@ -104,7 +113,7 @@ uint32_t add_node(Program& program, const std::string& op, const std::string& ty
   node.type = by_name(types(), type);
   node.left = left;
   node.right = right;
-  if (node.op == Op::kColumn) {
+  if (node.op == Op::kColumn || node.op == Op::kRegister) {
     node.column = value.cast<uint32_t>();
   } else if (node.op == Op::kIn) {
     if (left >= program.nodes.size()) throw Error(ErrorKind::kUser, "an operand is missing");
@@ -126,6 +135,9 @@ void bind_program(py::module_& module) {
       .def("add", &add_node, py::arg("op"), py::arg("type"), py::arg("left") = 0,
            py::arg("right") = 0, py::arg("value") = py::none())
       .def("add_guard", [](Program& program, uint32_t node) { program.guards.push_back(node); })
+      .def("add_condition",
+           [](Program& program, uint32_t node) { program.conditions.push_back(node); })
+      .def("add_update", [](Program& program, uint32_t node) { program.updates.push_back(node); })
       .def("validate", &Program::validate);
 }
 

@@ -9,4 +9,6 @@ PYBIND11_MODULE(_core, module) {
   catena::bind_automaton(module);
   catena::bind_matches(module);
   catena::bind_engine(module);
+  catena::bind_order(module);
+  catena::bind_algebra(module);
 }

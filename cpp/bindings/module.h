@@ -11,5 +11,7 @@ void bind_program(pybind11::module_& module);
 void bind_automaton(pybind11::module_& module);
 void bind_engine(pybind11::module_& module);
 void bind_matches(pybind11::module_& module);
+void bind_order(pybind11::module_& module);
+void bind_algebra(pybind11::module_& module);
 
 }  // namespace catena

@@ -104,7 +104,10 @@ Classifier::Classifier(Program program, ClassTrie& classes)
   }
   buffers_.resize(program_.nodes.size());
   truths_.resize(program_.nodes.size());
+  of_run_ = program_.depends_on_run();
+  find_row_values();
   for (size_t i = 0; i < program_.nodes.size(); ++i) {
+    if (of_run_[i]) continue;
     allocate(i);
     if (program_.nodes[i].op == Op::kLiteral) fill_literal(i);
   }
@@ -160,6 +163,7 @@ void Classifier::classify(const Batch& batch, int64_t begin, int64_t count, Clas
     const int64_t rows = std::min(kChunkRows, count - done);
     evaluate(batch, begin + done, rows);
     look_up_classes(rows, classes + done);
+    if (!row_values_.nodes.empty()) give_out(batch, begin + done, rows, done);
   }
 }
 
@@ -191,7 +195,9 @@ void Classifier::evaluate(const Batch& batch, int64_t begin, int64_t count) {
     codes.batch_id = batch.id();
     codes.codes.encode(batch.column(column), begin, count, codes.of_row.data());
   }
-  for (size_t i = 0; i < program_.nodes.size(); ++i) evaluate_node(i, batch, begin, count);
+  for (size_t i = 0; i < program_.nodes.size(); ++i) {
+    if (!of_run_[i]) evaluate_node(i, batch, begin, count);
+  }
 }
 
 void Classifier::evaluate_node(size_t index, const Batch& batch, int64_t begin, int64_t count) {
@@ -367,6 +373,59 @@ void Classifier::combine(const Node& node, Buffer& out, int64_t count) {
   if (node.op == Op::kOr) or_blocks(left, right, count, out.truth.data());
   if (node.op == Op::kNot) not_blocks(left, count, out.truth.data());
   if (node.op == Op::kIsTrue) is_true_blocks(left, count, out.truth.data());
+}
+
+// The nodes of the row that nodes of the run, conditions and updates read. Literals are known.
+void Classifier::find_row_values() {
+  std::vector<uint32_t>& nodes = row_values_.nodes;
+  const auto add = [&](uint32_t node) {
+    if (!of_run_[node] && !is_literal(node)) nodes.push_back(node);
+  };
+  for (size_t i = 0; i < program_.nodes.size(); ++i) {
+    const Node& node = program_.nodes[i];
+    if (!of_run_[i] || is_leaf(node.op)) continue;
+    add(node.left);
+    if (!is_unary(node.op)) add(node.right);
+  }
+  for (uint32_t node : program_.conditions) add(node);
+  for (uint32_t node : program_.updates) add(node);
+  std::ranges::sort(nodes);
+  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  row_values_.of_row.resize(nodes.size());
+}
+
+void Classifier::give_out(const Batch& batch, int64_t begin, int64_t count, int64_t first) {
+  for (size_t i = 0; i < row_values_.nodes.size(); ++i) {
+    std::vector<Value>& values = row_values_.of_row[i];
+    const auto end = static_cast<size_t>(first + count);
+    if (values.size() < end) values.resize(end);
+    give_out_node(row_values_.nodes[i], batch, begin, count, values.data() + first);
+  }
+}
+
+void Classifier::give_out_node(uint32_t index, const Batch& batch, int64_t begin, int64_t count,
+                               Value* out) {
+  const Node& node = program_.nodes[index];
+  const Buffer& from = buffers_[index];
+  for (int64_t i = 0; i < count; ++i) {
+    const auto row = static_cast<size_t>(i);
+    if (node.type == ValueType::kBool) {
+      const uint8_t truth = from.truth[row];
+      out[i] = truth == kUnknown ? Value::null() : Value::of_bool(truth == kTrue);
+    } else if (node.type == ValueType::kString) {
+      const Column& column = batch.column(node.column);
+      out[i] =
+          column.is_valid(begin + i) ? Value::of_text(column.string_at(begin + i)) : Value::null();
+    } else if (from.may_be_null && from.valid[row] == 0) {
+      out[i] = Value::null();
+    } else if (node.type == ValueType::kInt) {
+      out[i] = Value::of_int(from.ints[row]);
+    } else if (node.type == ValueType::kWide) {
+      out[i] = Value::of_wide(from.wides[row]);
+    } else {
+      out[i] = Value::of_float(from.floats[row]);
+    }
+  }
 }
 
 void Classifier::look_up_classes(int64_t count, ClassId* classes) {

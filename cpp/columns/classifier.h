@@ -3,6 +3,9 @@
 // Rows are taken in chunks of kChunkRows, so that all buffers stay in cache; each node of the
 // program is one pass over its operands' buffers. String conditions are tables over string codes.
 //
+// Nodes that depend on the run are left out; what they read of the row is given out beside the
+// classes, as values by row.
+//
 // Invariant: buffers are allocated at construction; once warm, nothing is allocated per row.
 // Cost: one pass per node and chunk, one trie look-up per row and eight guards.
 #pragma once
@@ -14,8 +17,15 @@
 #include "columns/class_trie.h"
 #include "columns/program.h"
 #include "columns/string_codes.h"
+#include "columns/value.h"
 
 namespace catena {
+
+// What nodes that depend on the run read of rows: by node, a value for each row.
+struct RowValues {
+  std::vector<uint32_t> nodes;
+  std::vector<std::vector<Value>> of_row;  // By place in `nodes`, then by row.
+};
 
 class Classifier {
  public:
@@ -25,6 +35,9 @@ class Classifier {
   Classifier& operator=(const Classifier&) = delete;
 
   void classify(const Batch& batch, int64_t begin, int64_t count, ClassId* classes);
+
+  // Of the rows that were classified last, counted from the first of them. Text lies in the batch.
+  const RowValues& row_values() const { return row_values_; }
 
  private:
   // What a node has computed for the rows of a chunk. Bool nodes use `truth`; the others the values
@@ -61,6 +74,9 @@ class Classifier {
   void find_nulls(const Node& node, Buffer& out, const Batch& batch, int64_t begin, int64_t count);
   void combine(const Node& node, Buffer& out, int64_t count);
   void look_up_classes(int64_t count, ClassId* classes);
+  void find_row_values();
+  void give_out(const Batch& batch, int64_t begin, int64_t count, int64_t first);
+  void give_out_node(uint32_t node, const Batch& batch, int64_t begin, int64_t count, Value* out);
 
   template <typename T>
   void compare_as(const Node& node, Buffer& out, int64_t count);
@@ -73,6 +89,8 @@ class Classifier {
 
   Program program_;
   ClassTrie& classes_;
+  std::vector<bool> of_run_;  // By node.
+  RowValues row_values_;
   std::vector<Buffer> buffers_;                        // By node.
   std::vector<std::unique_ptr<StringTruth>> truths_;   // By node; only for tests of codes.
   std::vector<std::unique_ptr<ColumnCodes>> columns_;  // By column; only for columns with codes.

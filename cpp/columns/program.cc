@@ -19,22 +19,6 @@ bool is_number(ValueType type) {
   return type == ValueType::kInt || type == ValueType::kWide || type == ValueType::kFloat;
 }
 
-bool is_unary(Op op) {
-  switch (op) {
-    case Op::kNegate:
-    case Op::kToFloat:
-    case Op::kToWide:
-    case Op::kNot:
-    case Op::kIsNull:
-    case Op::kIsTrue:
-    case Op::kIn:
-    case Op::kLike:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // What a node with operands of these types must be; `right` equals `left` for unary ones.
 bool types_agree(const Node& node, ValueType left, ValueType right) {
   const bool gives_bool = node.type == ValueType::kBool;
@@ -63,6 +47,17 @@ bool types_agree(const Node& node, ValueType left, ValueType right) {
       return gives_bool && left != ValueType::kBool;
     case Op::kLike:
       return gives_bool && left == ValueType::kString;
+    case Op::kIsBound:
+      return gives_bool;
+    case Op::kIfBound:
+    case Op::kSum:
+    case Op::kLeast:
+    case Op::kGreatest:
+      return left == node.type;
+    case Op::kCount:
+      return node.type == ValueType::kInt && left == ValueType::kInt;
+    case Op::kNarrow:
+      return node.type == ValueType::kInt && left == ValueType::kWide;
     default:
       return is_comparison(node.op) && gives_bool && left == right;
   }
@@ -215,12 +210,11 @@ bool integer_arithmetic(Op op, const T* left, const Operand<T>& right, int64_t r
 void Program::validate() const {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
-    if (node.op > Op::kLike || node.type > ValueType::kString) refuse("node", i, "is unknown");
-    if (node.op == Op::kLiteral) continue;
-    if (node.op == Op::kColumn) {
-      if (node.column >= column_count) refuse("node", i, "reads a column that is not there");
-      continue;
+    if (node.op > Op::kNarrow || node.type > ValueType::kString) refuse("node", i, "is unknown");
+    if (node.op == Op::kColumn && node.column >= column_count) {
+      refuse("node", i, "reads a column that is not there");
     }
+    if (is_leaf(node.op)) continue;
     const uint32_t right = is_unary(node.op) ? node.left : node.right;
     if (node.left >= i || right >= i) refuse("node", i, "uses a node that does not precede it");
     if (!types_agree(node, nodes[node.left].type, nodes[right].type)) {
@@ -231,6 +225,30 @@ void Program::validate() const {
     if (guards[i] >= nodes.size()) refuse("guard", i, "is a node that is not there");
     if (nodes[guards[i]].type != ValueType::kBool) refuse("guard", i, "is not a truth value");
   }
+  for (size_t i = 0; i < conditions.size(); ++i) {
+    if (conditions[i] >= nodes.size()) refuse("condition", i, "is a node that is not there");
+    if (nodes[conditions[i]].type != ValueType::kBool) {
+      refuse("condition", i, "is not a truth value");
+    }
+  }
+  for (size_t i = 0; i < updates.size(); ++i) {
+    if (updates[i] >= nodes.size()) refuse("update", i, "is a node that is not there");
+  }
+  const std::vector<bool> of_run = depends_on_run();
+  for (size_t i = 0; i < guards.size(); ++i) {
+    if (of_run[guards[i]]) refuse("guard", i, "depends on more than the row");
+  }
+}
+
+std::vector<bool> Program::depends_on_run() const {
+  std::vector<bool> found(nodes.size(), false);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    found[i] =
+        node.op >= Op::kRegister ||
+        (!is_leaf(node.op) && (found[node.left] || (!is_unary(node.op) && found[node.right])));
+  }
+  return found;
 }
 
 Op flip_comparison(Op op) {

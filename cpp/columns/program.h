@@ -1,6 +1,11 @@
 // A predicate program: all conditions of a query as one graph of typed nodes, and what its
 // operators mean.
 //
+// Most nodes depend on the row alone and are computed column by column. Those that read registers
+// depend on the run as well: conditions over several events, and what registers are set to
+// (`depends_on_run`); they are computed value by value (engine/register_machine.h), from what the
+// row gave.
+//
 // Invariant (checked by validate): a node's operands come before it, so one pass in order
 // evaluates everything; types agree exactly, conversions are nodes. Equal subexpressions are one
 // node (the compiler shares them), so nothing is computed twice for a row.
@@ -46,10 +51,20 @@ enum class Op : uint8_t {
   kAnd,
   kOr,
   kNot,
-  kIsNull,  // True or false, of any type.
-  kIsTrue,  // True or false: unknown becomes false.
-  kIn,      // `left` in the set of its type; `is_null` says that null is in the set as well.
-  kLike,    // `left` like the pattern `string_value`; see like() in string_codes.h.
+  kIsNull,    // True or false, of any type.
+  kIsTrue,    // True or false: unknown becomes false.
+  kIn,        // `left` in the set of its type; `is_null` says that null is in the set as well.
+  kLike,      // `left` like the pattern `string_value`; see like() in string_codes.h.
+  kRegister,  // What the run holds in register `column`. This and all that follow depend on the
+              // run.
+  kUnbound,   // What a register holds that was never set.
+  kIsBound,   // True or false: whether the register `left` was set.
+  kIfBound,   // The register `left` if it was set, else `right`.
+  kSum,    // The sum of `left` and `right`; exact if whole. In this and the next three `left` was
+  kLeast,  // accumulated so far and may be unbound, and a null on the right changes nothing.
+  kGreatest,  // NaN counts only where there is nothing else.
+  kCount,     // `left` and one more if `right` is not null.
+  kNarrow,    // From kWide to kInt; null if it does not fit.
 };
 
 struct Node {
@@ -75,12 +90,17 @@ struct Program {
   static constexpr uint32_t kColumnCountUnknown = UINT32_MAX;
 
   std::vector<Node> nodes;
-  std::vector<uint32_t> guards;  // The nodes whose truth is wanted, by guard id; all kBool.
+  std::vector<uint32_t> guards;      // The nodes whose truth is wanted, by guard id; all kBool.
+  std::vector<uint32_t> conditions;  // The same that depend on the run, by condition id.
+  std::vector<uint32_t> updates;     // What registers are set to, by update id.
   // How many columns the batches have; checked here when known, and against every batch anyway.
   uint32_t column_count = kColumnCountUnknown;
 
   // Throws Error kUser that names the first node which breaks the invariant.
   void validate() const;
+
+  // By node, whether it reads a register, itself or by way of its operands.
+  std::vector<bool> depends_on_run() const;
 };
 
 constexpr uint8_t kFalse = 0;
@@ -92,6 +112,15 @@ constexpr int64_t kBlockRows = 64;
 static_assert(kChunkRows % kBlockRows == 0);
 
 constexpr bool is_comparison(Op op) { return op >= Op::kEq && op <= Op::kGe; }
+constexpr bool is_unary(Op op) {
+  return op == Op::kNegate || op == Op::kToFloat || op == Op::kToWide || op == Op::kNot ||
+         op == Op::kIsNull || op == Op::kIsTrue || op == Op::kIn || op == Op::kLike ||
+         op == Op::kIsBound || op == Op::kNarrow;
+}
+// A literal, a column, a register: has no operands.
+constexpr bool is_leaf(Op op) {
+  return op == Op::kColumn || op == Op::kLiteral || op == Op::kRegister || op == Op::kUnbound;
+}
 constexpr bool is_arithmetic(Op op) { return op >= Op::kAdd && op <= Op::kModulo; }
 // The comparison that says the same with its operands exchanged.
 Op flip_comparison(Op op);

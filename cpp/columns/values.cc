@@ -1,5 +1,6 @@
 #include "columns/values.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -134,6 +135,10 @@ void append_value(const Column& column, int64_t row, std::string& key) {
 }  // namespace
 
 void read_clock_int(const Column& column, int64_t begin, int64_t count, int64_t* out) {
+  if (column.type() == PhysicalType::kInt64 && !column.has_nulls()) {
+    if (count > 0) std::copy_n(column.values<int64_t>() + begin, count, out);
+    return;
+  }
   const bool has_nulls = column.has_nulls();
   for (int64_t row = begin; row < begin + count; ++row) {
     if (has_nulls && !column.is_valid(row)) refuse(column, row, "null");
@@ -154,9 +159,12 @@ void read_clock_float(const Column& column, int64_t begin, int64_t count, double
 }
 
 bool KeyEncoder::encode(const Batch& batch, int64_t row, std::string& key) const {
-  for (uint32_t index : columns_) {
-    const Column& column = batch.column(index);
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = batch.column(columns_[i]);
     if (!column.is_valid(row)) return false;
+    if (i >= first_tie_ && is_float(column.type()) && std::isnan(float_at(column, row))) {
+      return false;
+    }
     append_value(column, row, key);
   }
   return true;

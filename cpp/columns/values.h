@@ -23,13 +23,16 @@ void read_clock_float(const Column& column, int64_t begin, int64_t count, double
 
 class KeyEncoder {
  public:
-  explicit KeyEncoder(std::vector<uint32_t> columns) : columns_(std::move(columns)) {}
+  // The last `tie_count` columns stand for equalities, which a NaN never satisfies.
+  explicit KeyEncoder(std::vector<uint32_t> columns, size_t tie_count = 0)
+      : columns_(std::move(columns)), first_tie_(columns_.size() - tie_count) {}
 
-  // Appends the key of a row; false if one of its values is null.
+  // Appends the key of a row; false if one of its values is null, or equals nothing.
   bool encode(const Batch& batch, int64_t row, std::string& key) const;
 
  private:
   std::vector<uint32_t> columns_;
+  size_t first_tie_;
 };
 
 }  // namespace catena

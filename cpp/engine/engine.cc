@@ -20,23 +20,6 @@ constexpr uint32_t kFrontierCountMin = 1u << 14;
 // Rows between two looks at the budgets above.
 constexpr int64_t kRowsPerRound = 4096;
 
-// The values of an order column as clocks. Nulls and NaN are refused, with their position, which
-// is counted from the `first` row of the batch.
-void read_order(const Batch& batch, const OrderColumn& order, Position first, int64_t begin,
-                int64_t count, Clock* clocks) {
-  const Column& column = batch.column(order.column);
-  try {
-    if (!order.is_float) return read_clock_int(column, begin, count, clocks);
-    for (int64_t i = 0; i < count; ++i) {
-      double value;
-      read_clock_float(column, begin + i, 1, &value);
-      clocks[i] = clock_of_float(value);
-    }
-  } catch (const Error& error) {
-    throw Error(error.kind, error.what(), first + error.row.value_or(0));
-  }
-}
-
 }  // namespace
 
 Engine::Engine(std::shared_ptr<const Cea> cea, const EngineOptions& options)
@@ -47,9 +30,15 @@ Engine::Engine(std::shared_ptr<const Cea> cea, const EngineOptions& options)
       frontiers_(determinizer_),
       evaluator_(frontiers_),
       strategy_(make_strategy(options.strategy, *cea_, classes_, options.has_window,
-                              options.state_count_max)),
+                              options.state_count_max, options.valuation_count_max)),
       compact_at_(kCompactMin),
-      frontier_count_max_(kFrontierCountMin) {}
+      frontier_count_max_(kFrontierCountMin) {
+  state_.graph = make_graph();
+}
+
+std::shared_ptr<Graph> Engine::make_graph() const {
+  return std::make_shared<Graph>(strategy_ ? strategy_->graph_clock_count() : 0);
+}
 
 void Engine::bind(Binding binding) {
   if (binding.program.guards.size() != cea_->guard_count()) {
@@ -58,9 +47,17 @@ void Engine::bind(Binding binding) {
   if (binding.intervals.size() != cea_->interval_count()) {
     throw Error(ErrorKind::kUser, "there is another number of intervals than in the automaton");
   }
+  if (binding.program.conditions.size() != cea_->condition_reads().size() ||
+      binding.program.updates.size() != cea_->update_reads().size()) {
+    throw Error(ErrorKind::kUser, "the program has other conditions than the automaton");
+  }
   if (strategy_) strategy_->bind(binding.intervals);
+  if (strategy_) strategy_->bind_program(binding.program);
   classifier_.emplace(binding.program, classes_);
-  key_encoder_.emplace(binding.keys);
+  if (binding.tie_count > binding.keys.size()) {
+    throw Error(ErrorKind::kUser, "there are more ties than keys");
+  }
+  key_encoder_.emplace(binding.keys, binding.tie_count);
   binding_ = std::move(binding);
 }
 
@@ -69,7 +66,9 @@ std::shared_ptr<ResultSet> Engine::push(const Batch& batch) {
     throw Error(ErrorKind::kUser, "this stream has stopped at an earlier error; start a new one");
   }
   BatchPlan plan = check_order(batch);
-  if (binding_->part_clock) check_part_clocks(batch, plan);
+  if (std::ranges::any_of(binding_->order, &OrderColumn::is_by_part)) {
+    check_order_in_parts(batch, plan);
+  }
   auto results = std::make_shared<ResultSet>();
   has_failed_ = true;  // Until the batch is through: half a batch is no state to go on from.
   evaluate(batch, plan, *results);
@@ -90,28 +89,31 @@ Engine::BatchPlan Engine::check_order(const Batch& batch) const {
   if (plan.last_order.size() != order_count) {
     throw Error(ErrorKind::kSnapshot, "the snapshot was taken with other time columns");
   }
-  std::vector<std::vector<Clock>> values(order_count, std::vector<Clock>(rows));
+  plan.order.assign(order_count, std::vector<Clock>(rows));
   for (size_t i = 0; i < order_count; ++i) {
-    read_order(batch, binding_->order[i], state_.position, 0, batch.num_rows(), values[i].data());
+    const OrderColumn& order = binding_->order[i];
+    if (order.is_by_part) continue;
+    read_order(batch, order, state_.position, 0, batch.num_rows(), plan.order[i].data());
   }
   for (size_t row = 0; row < rows; ++row) {
     size_t bad = 0;
-    while (bad < order_count && values[bad][row] >= plan.last_order[bad]) ++bad;
-    if (bad == order_count) {
-      for (size_t i = 0; i < order_count; ++i) plan.last_order[i] = values[i][row];
+    while (bad < order_count &&
+           (binding_->order[bad].is_by_part || plan.order[bad][row] >= plan.last_order[bad])) {
+      ++bad;
+    }
+    if (bad < order_count) {
+      refuse_or_drop(batch, binding_->order[bad], static_cast<int64_t>(row), plan);
       continue;
     }
-    refuse_or_drop(batch, binding_->order[bad], static_cast<int64_t>(row), plan);
+    for (size_t i = 0; i < order_count; ++i) plan.last_order[i] = plan.order[i][row];
   }
-  if (binding_->time) plan.times = values[*binding_->time];
-  if (binding_->clock) plan.clocks = std::move(values[*binding_->clock]);
   return plan;
 }
 
-// The same for the clocks of the parts.
-void Engine::check_part_clocks(const Batch& batch, BatchPlan& plan) {
-  std::unordered_map<std::string, Clock> last_clocks;  // Of the parts that this batch has rows of.
-  plan.clocks.resize(static_cast<size_t>(batch.num_rows()));
+// The same for what must not fall within each part.
+void Engine::check_order_in_parts(const Batch& batch, BatchPlan& plan) {
+  // Of the parts that this batch has rows of: the last values of the order columns.
+  std::unordered_map<std::string, std::vector<Clock>> last_clocks;
   class_of_row_.resize(kRowsPerRound);
   for (int64_t row = 0; row < batch.num_rows(); ++row) {
     const int64_t in_round = row % kRowsPerRound;
@@ -123,18 +125,31 @@ void Engine::check_part_clocks(const Batch& batch, BatchPlan& plan) {
     if (!takes_part(class_of_row_[static_cast<size_t>(in_round)])) continue;
     key_.clear();
     if (!key_encoder_->encode(batch, row, key_)) continue;
-    Clock& clock = plan.clocks[static_cast<size_t>(row)];
-    read_order(batch, *binding_->part_clock, state_.position, row, 1, &clock);
-    const auto [last, is_new] = last_clocks.try_emplace(key_, kClockMin);
+    const auto [last, is_new] = last_clocks.try_emplace(key_);
     if (const PartState* part = state_.parts.find(key_); is_new && part) {
-      last->second = part->last_clock;
+      last->second = part->last_clocks;
     }
-    if (clock < last->second) {
-      refuse_or_drop(batch, *binding_->part_clock, row, plan);
-    } else {
-      last->second = clock;
+    last->second.resize(binding_->order.size(), kClockMin);
+    if (falls_in_part(batch, row, last->second, plan)) continue;
+    for (size_t i = 0; i < last->second.size(); ++i) {
+      last->second[i] = plan.order[i][static_cast<size_t>(row)];
     }
   }
+}
+
+// Reads the order columns of a row that are by part; true if one of them goes back.
+bool Engine::falls_in_part(const Batch& batch, int64_t row, std::vector<Clock>& last,
+                           BatchPlan& plan) {
+  for (size_t i = 0; i < binding_->order.size(); ++i) {
+    const OrderColumn& order = binding_->order[i];
+    if (!order.is_by_part) continue;
+    Clock& clock = plan.order[i][static_cast<size_t>(row)];
+    read_order(batch, order, state_.position, row, 1, &clock);
+    if (clock >= last[i]) continue;
+    refuse_or_drop(batch, order, row, plan);
+    return true;
+  }
+  return false;
 }
 
 // What becomes of a row whose clock goes back.
@@ -177,29 +192,35 @@ void Engine::evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t be
     if (!takes_part(cls)) continue;
     if (options_.is_partitioned) part = part_of_row(batch, begin + i);
     if (!part) continue;
-    const Clock clock = plan.clocks.empty() ? 0 : plan.clocks[row];
-    const Clock time = plan.times.empty() ? 0 : plan.times[row];
-    visit(*part, cls, state_.position + begin + i, clock, time, roots);
+    visit(*part, cls, plan, row, static_cast<size_t>(i), roots);
   }
 }
 
-void Engine::visit(PartState& part, ClassId cls, Position position, Clock batch_clock, Clock time,
-                   std::vector<Root>& roots) {
+void Engine::visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t row,
+                   size_t in_values, std::vector<Root>& roots) {
+  const auto value = [&](uint32_t order) { return plan.order[order][row]; };
   ++part.row_count;
-  part.last_clock = batch_clock;
+  for (uint32_t i = 0; i < binding_->order.size(); ++i) {
+    if (!binding_->order[i].is_by_part) continue;
+    part.last_clocks.resize(binding_->order.size(), kClockMin);
+    part.last_clocks[i] = value(i);
+  }
   if (part.epoch != state_.epoch) empty(part);
   if (!strategy_ && frontiers_.step(part.frontier, cls).is_identity) return;
-  const WindowKind kind = binding_->window.kind;
-  Clock clock = batch_clock;
-  if (kind == WindowKind::kNone) clock = position;
-  if (kind == WindowKind::kEvents) clock = part.row_count;
+  const Position position = state_.position + static_cast<Position>(row);
+  Clock clock = binding_->clock ? value(*binding_->clock) : position;
+  if (binding_->window.kind == WindowKind::kEvents) clock = part.row_count;
+  const Clock time = binding_->time ? value(*binding_->time) : 0;
+  attributes_.clear();
+  for (uint32_t order : binding_->attributes) attributes_.push_back(value(order));
   const size_t roots_before = roots.size();
-  const Row row{position, clock, binding_->window.threshold(clock), time, part.row_count};
+  const Row read{position,       clock,       binding_->window.threshold(clock), time,
+                 part.row_count, attributes_, &classifier_->row_values(),        in_values};
   if (strategy_) {
     if (!part.runs) part.runs = strategy_->make_runs();
-    strategy_->advance(*part.runs, cls, row, *state_.graph, roots);
+    strategy_->advance(*part.runs, cls, read, *state_.graph, roots);
   } else {
-    evaluator_.advance(part, cls, row, *state_.graph, roots);
+    evaluator_.advance(part, cls, read, *state_.graph, roots);
   }
   if (roots.size() == roots_before || options_.consume == Consume::kNone) return;
   if (options_.consume == Consume::kAny) ++state_.epoch;
@@ -256,8 +277,11 @@ Clock Engine::threshold_of(const PartState& part) const {
     return binding_->window.threshold(part.row_count);
   }
   Clock last = kClockMin;
-  if (binding_->part_clock) last = part.last_clock;
-  if (binding_->clock && !state_.last_order.empty()) last = state_.last_order[*binding_->clock];
+  if (const auto clock = binding_->clock) {
+    const bool is_by_part = binding_->order[*clock].is_by_part;
+    const std::vector<Clock>& known = is_by_part ? part.last_clocks : state_.last_order;
+    if (*clock < known.size()) last = known[*clock];
+  }
   return last == kClockMin ? kClockMin : binding_->window.threshold(last);
 }
 
@@ -284,7 +308,7 @@ Position Engine::release() {
   Position oldest = state_.position;
   for (uint32_t i = 0; i < state_.graph->size(); ++i) {
     const GraphNode& node = state_.graph->at(i);
-    if (node.kind() != NodeKind::kJoin && node.position() != kPivot) {
+    if (node.kind() != NodeKind::kJoin && node.position() >= 0) {
       oldest = std::min(oldest, node.position());
     }
   }
@@ -306,6 +330,7 @@ std::string Engine::snapshot(const std::string& plan_hash, const std::string& ex
 std::string Engine::restore(std::string_view bytes, const std::string& plan_hash) {
   assert(state_.position == 0);
   EngineState state;
+  state.graph = make_graph();
   std::string extra =
       read_snapshot({*cea_, determinizer_, frontiers_, strategy_.get(), state}, bytes, plan_hash);
   state_ = std::move(state);

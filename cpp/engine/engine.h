@@ -26,6 +26,7 @@
 #include "engine/evaluator.h"
 #include "engine/frontier.h"
 #include "engine/interval.h"
+#include "engine/order.h"
 #include "engine/part_table.h"
 #include "engine/strategy.h"
 #include "engine/window.h"
@@ -43,31 +44,25 @@ struct EngineOptions {
   bool drops_late_rows = false;
   uint32_t state_count_max = 10'000;
   uint32_t class_count_max = 65'536;
-};
-
-// A column whose values must not fall.
-struct OrderColumn {
-  uint32_t column;
-  bool is_float;
+  uint32_t valuation_count_max = 1'000'000;
 };
 
 // How a query meets the columns of a batch.
 struct Binding {
   Program program;
-  std::vector<OrderColumn> order;  // Over the whole stream.
-  std::optional<uint32_t> clock;   // The one of `order` that the window measures by.
-  // In place of `clock`: what the window measures by must not fall within each part, and may be
-  // anything in rows of no part.
-  std::optional<OrderColumn> part_clock;
+  std::vector<OrderColumn> order;
+  std::optional<uint32_t> clock;     // The one of `order` that the window measures by.
+  std::optional<uint32_t> time;      // The one that time operators measure by,
+  std::vector<uint32_t> attributes;  // and those that WITHIN n [attribute] does.
   Window window;
   std::vector<uint32_t> keys;
+  uint32_t tie_count = 0;            // So many keys, the last ones, stand for equalities.
   std::optional<GuardId> row_guard;  // Rows that fail it take no part at all.
-  std::optional<uint32_t> time;      // The one of `order` that time operators measure by.
   std::vector<Interval> intervals;   // Those of the automaton's clocks, by id.
 };
 
 struct EngineState {
-  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+  std::shared_ptr<Graph> graph;
   PartTable parts;
   Position position = 0;          // Of the next row.
   std::vector<Clock> last_order;  // Last value of each order column; empty before the first row.
@@ -114,21 +109,22 @@ class Engine {
 
  private:
   struct BatchPlan {
-    std::vector<Clock> clocks;  // By row; empty if the window does not need them.
-    std::vector<Clock> times;   // By row; empty if no time operator needs them.
-    std::vector<bool> is_late;  // By row; empty if no row is late.
+    std::vector<std::vector<Clock>> order;  // By order column and row.
+    std::vector<bool> is_late;              // By row; empty if no row is late.
     std::vector<Clock> last_order;
     uint64_t late_count = 0;
   };
 
+  std::shared_ptr<Graph> make_graph() const;
   BatchPlan check_order(const Batch& batch) const;
-  void check_part_clocks(const Batch& batch, BatchPlan& plan);
+  void check_order_in_parts(const Batch& batch, BatchPlan& plan);
+  bool falls_in_part(const Batch& batch, int64_t row, std::vector<Clock>& last, BatchPlan& plan);
   void refuse_or_drop(const Batch& batch, const OrderColumn& order, int64_t row,
                       BatchPlan& plan) const;
   void evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& results);
   void evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t count,
                      std::vector<Root>& roots);
-  void visit(PartState& part, ClassId cls, Position position, Clock batch_clock, Clock time,
+  void visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t row, size_t in_values,
              std::vector<Root>& roots);
   bool takes_part(ClassId cls) const;
   PartState* part_of_row(const Batch& batch, int64_t row);
@@ -151,6 +147,7 @@ class Engine {
   EngineState state_;
   std::vector<ClassId> class_of_row_;
   std::string key_;
+  std::vector<Clock> attributes_;  // Of the row being read: the clocks that are attributes.
   uint32_t compact_at_;
   uint32_t frontier_count_max_;
   bool has_failed_ = false;

@@ -26,9 +26,9 @@ namespace catena {
 
 struct PartState {
   FrontierId frontier = FrontierTable::kEmpty;
-  uint32_t epoch = 0;            // Of the engine when the part was last visited; see engine.h.
-  int64_t row_count = 0;         // Rows of this part so far: the clock of `n EVENTS`.
-  Clock last_clock = kClockMin;  // Of its last row, under a window of time or of an attribute.
+  uint32_t epoch = 0;              // Of the engine when the part was last visited; see engine.h.
+  int64_t row_count = 0;           // Rows of this part so far: the clock of `n EVENTS`.
+  std::vector<Clock> last_clocks;  // Of its last row, by order column; empty if none is by part.
   std::vector<Entry> lists;
   std::unique_ptr<StrategyRuns> runs;  // In place of the lists, under a strategy but ALL.
 };

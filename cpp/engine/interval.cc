@@ -37,6 +37,14 @@ bool Interval::is_past(Clock then, Clock now) const {
   return is_above_high(float_difference(then, now));
 }
 
+Clock Interval::threshold(Clock now) const {
+  if (is_float_) return earliest_float_clock(float_of_clock(now), float_high_, high_open_);
+  Clock result;
+  if (high_ == kForEver) return kClockMin;
+  if (!__builtin_sub_overflow(now, high_, &result)) return result;
+  return high_ > 0 ? kClockMin : std::numeric_limits<Clock>::max();
+}
+
 bool Interval::ends_after(const Interval& other) const {
   if (!is_float_) return high_ > other.high_;
   if (float_high_ != other.float_high_) return float_high_ > other.float_high_;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "base/types.h"
 
@@ -22,6 +23,16 @@ class Interval {
 
   // True if the difference has grown past the interval, and so for good.
   bool is_past(Clock then, Clock now) const;
+
+  // The earliest reset that is not past.
+  Clock threshold(Clock now) const;
+
+  // The end of an interval of whole differences: unlimited by the largest number. None of floats.
+  std::optional<uint64_t> whole_end() const {
+    if (is_float_) return std::nullopt;
+    const bool is_unlimited = high_ == std::numeric_limits<int64_t>::max();
+    return is_unlimited ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(high_);
+  }
 
   // True if this one ends later than the other; of one query, so both of the same type.
   bool ends_after(const Interval& other) const;

@@ -3,16 +3,11 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/envelope.h"
 #include "base/error.h"
 #include "engine/engine.h"
 
 namespace catena {
-
-void require_intact(bool condition, const char* what) {
-  if (!condition) {
-    throw Error(ErrorKind::kSnapshot, std::string("the snapshot is damaged: ") + what);
-  }
-}
 
 NodeRef checked_ref(const Graph& graph, uint32_t bits) {
   const NodeRef ref = NodeRef::from_bits(bits);
@@ -21,14 +16,24 @@ NodeRef checked_ref(const Graph& graph, uint32_t bits) {
   return ref;
 }
 
-namespace {
-
-constexpr std::string_view kMagic = "catena snapshot";
-constexpr uint32_t kVersion = 1;
-
-std::span<const std::byte> as_bytes(std::string_view text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
+void write_state_set(ByteWriter& out, std::span<const StateId> set) {
+  out.u64(set.size());
+  for (StateId member : set) out.u32(member);
 }
+
+std::vector<StateId> read_state_set(ByteReader& in, const Cea& cea) {
+  std::vector<StateId> set(in.count(4));
+  for (StateId& member : set) {
+    member = in.u32();
+    require_intact(member < cea.state_count(), "a state is out of range");
+  }
+  require_intact(
+      !set.empty() && std::ranges::is_sorted(set) && std::ranges::adjacent_find(set) == set.end(),
+      "a set of states is out of order");
+  return set;
+}
+
+namespace {
 
 void write_graph(ByteWriter& out, const Graph& graph) {
   out.u64(graph.size());
@@ -38,6 +43,8 @@ void write_graph(ByteWriter& out, const Graph& graph) {
     out.i64(node.position_or_right_max_start);
     out.u32(node.first);
     out.u32(node.second);
+    if (graph.clock_count() == 0) continue;
+    for (Clock clock : graph.clocks({node.kind(), i})) out.i64(clock);
   }
 }
 
@@ -53,15 +60,20 @@ void check_node(const Graph& graph, const GraphNode& node, const Cea& cea, Posit
                    "the sides of a join are out of order");
     return;
   }
-  require_intact(node.second >= kMarksTag && node.marks() < cea.marks_count(),
-                 "a node has unknown marks");
+  require_intact(node.second >= kMarksTag, "a node has no marks");
+  if (kind == NodeKind::kOutput && node.is_gate()) {
+    require_intact(node.resets() >> graph.clock_count() == 0, "a gate resets an unknown clock");
+    return;
+  }
+  require_intact(node.marks() < cea.marks_count(), "a node has unknown marks");
   const bool is_pivot = kind == NodeKind::kStart && node.position() == kPivot;
   require_intact(is_pivot || (node.position() >= 0 && node.position() < position),
                  "a position is out of range");
 }
 
 void read_graph(ByteReader& in, Graph& graph, const Cea& cea, Position position) {
-  const uint64_t count = in.count(sizeof(GraphNode));
+  std::vector<Clock> clocks(graph.clock_count());
+  const uint64_t count = in.count(sizeof(GraphNode) + clocks.size() * sizeof(Clock));
   require_intact(count < NodeRef::kIndexMask, "there are too many nodes");
   for (uint64_t i = 0; i < count; ++i) {
     GraphNode node{};
@@ -70,20 +82,17 @@ void read_graph(ByteReader& in, Graph& graph, const Cea& cea, Position position)
     node.first = in.u32();
     node.second = in.u32();
     check_node(graph, node, cea, position);
-    graph.add(node);
+    for (Clock& clock : clocks) clock = in.i64();
+    graph.add(node, clocks);
   }
-}
-
-void write_state_set(ByteWriter& out, std::span<const StateId> set) {
-  out.u64(set.size());
-  for (StateId member : set) out.u32(member);
 }
 
 void write_part(ByteWriter& out, const SnapshotContext& context, std::string_view key,
                 const PartState& part) {
   out.text(key);
   out.i64(part.row_count);
-  out.i64(part.last_clock);
+  out.u64(part.last_clocks.size());
+  for (Clock clock : part.last_clocks) out.i64(clock);
   const auto& [before, states] = context.frontiers.key_of(part.frontier);
   write_state_set(out, context.determinizer.states_of(before));
   out.u64(states.size());
@@ -96,18 +105,6 @@ void write_part(ByteWriter& out, const SnapshotContext& context, std::string_vie
   }
   out.u8(part.runs ? 1 : 0);
   if (part.runs) context.strategy->write(*part.runs, out);
-}
-
-std::vector<StateId> read_state_set(ByteReader& in, const Cea& cea) {
-  std::vector<StateId> set(in.count(4));
-  for (StateId& member : set) {
-    member = in.u32();
-    require_intact(member < cea.state_count(), "a state is out of range");
-  }
-  require_intact(
-      !set.empty() && std::ranges::is_sorted(set) && std::ranges::adjacent_find(set) == set.end(),
-      "a set of states is out of order");
-  return set;
 }
 
 FrontierId read_frontier(ByteReader& in, const SnapshotContext& context) {
@@ -138,7 +135,8 @@ void read_lists(ByteReader& in, const Graph& graph, PartState& part) {
 PartState read_part(ByteReader& in, const SnapshotContext& context) {
   PartState part;
   part.row_count = in.i64();
-  part.last_clock = in.i64();
+  part.last_clocks.resize(in.count(8));
+  for (Clock& clock : part.last_clocks) clock = in.i64();
   require_intact(part.row_count >= 0, "a part has a negative number of rows");
   part.frontier = read_frontier(in, context);
   read_lists(in, *context.state.graph, part);
@@ -170,28 +168,6 @@ void read_state(ByteReader& in, const SnapshotContext& context) {
   }
 }
 
-// The payload of a well-formed snapshot of this plan.
-std::span<const std::byte> open(std::string_view bytes, const std::string& plan_hash) {
-  const auto all = as_bytes(bytes);
-  require_intact(bytes.starts_with(kMagic), "it does not begin like a snapshot");
-  require_intact(all.size() >= kMagic.size() + 12, "it is cut short");
-  ByteReader tail(all.last(8));
-  require_intact(tail.u64() == checksum(all.first(all.size() - 8)), "its checksum is wrong");
-  ByteReader in(all.subspan(kMagic.size(), all.size() - kMagic.size() - 8));
-  const uint32_t version = in.u32();
-  if (version != kVersion) {
-    throw Error(ErrorKind::kSnapshot, "the snapshot has format version " + std::to_string(version) +
-                                          "; this release reads " + std::to_string(kVersion));
-  }
-  if (in.text() != plan_hash) {
-    throw Error(ErrorKind::kSnapshot,
-                "the snapshot was taken from another query, or with other settings");
-  }
-  const auto payload = in.bytes();
-  in.expect_end();
-  return payload;
-}
-
 }  // namespace
 
 std::string write_snapshot(const SnapshotContext& context, const std::string& plan_hash,
@@ -208,24 +184,12 @@ std::string write_snapshot(const SnapshotContext& context, const std::string& pl
   state.parts.for_each([&](std::string_view key, const PartState& part) {
     write_part(payload, context, key, part);
   });
-  ByteWriter out;
-  out.u32(kVersion);
-  out.text(plan_hash);
-  out.bytes(payload.view());
-  std::string result(kMagic);
-  const auto append = [&](std::span<const std::byte> bytes) {
-    result.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  };
-  append(out.view());
-  ByteWriter sum;
-  sum.u64(checksum(as_bytes(result)));
-  append(sum.view());
-  return result;
+  return seal(payload.view(), plan_hash);
 }
 
 std::string read_snapshot(const SnapshotContext& context, std::string_view bytes,
                           const std::string& plan_hash) {
-  ByteReader in(open(bytes, plan_hash));
+  ByteReader in(unseal(bytes, plan_hash));
   std::string extra(in.text());
   read_state(in, context);
   in.expect_end();

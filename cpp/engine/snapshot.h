@@ -1,17 +1,20 @@
 // Snapshots: the state of an engine as bytes, to go on from in another process.
 //
-// The format (docs/formats.md): magic, version, the plan's hash, the payload, a checksum over all
-// of it. Determinized states are written as the sets they are, since their numbers are an engine's
-// own. A reader takes nothing on trust: whatever the bytes, it gives a state that keeps all
-// invariants of the graph and the lists, or throws Error of kind kSnapshot. Cost: linear in what is
-// live.
+// The format is in docs/formats.md; base/envelope.h wraps it. Determinized states are written as
+// the sets they are, since their numbers are an engine's own. A reader takes nothing on trust:
+// whatever the bytes, it gives a state that keeps all invariants of the graph and the lists, or
+// throws Error of kind kSnapshot. Cost: linear in what is live.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "automaton/cea.h"
 #include "automaton/determinizer.h"
+#include "base/bytes.h"
+#include "base/envelope.h"
 #include "engine/frontier.h"
 #include "engine/strategy.h"
 
@@ -30,11 +33,12 @@ struct SnapshotContext {
 std::string write_snapshot(const SnapshotContext& context, const std::string& plan_hash,
                            const std::string& extra);
 
-// Throws Error of kind kSnapshot unless what a reader has found is as it must be.
-void require_intact(bool condition, const char* what);
-
 // A handle that a reader has found, if it is one to a node of the kind it claims.
 NodeRef checked_ref(const Graph& graph, uint32_t bits);
+
+// A set of automaton states, which is not empty and sorted.
+void write_state_set(ByteWriter& out, std::span<const StateId> set);
+std::vector<StateId> read_state_set(ByteReader& in, const Cea& cea);
 
 // Fills in the state, which must be new; gives `extra` back.
 std::string read_snapshot(const SnapshotContext& context, std::string_view bytes,

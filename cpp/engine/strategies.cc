@@ -1,8 +1,8 @@
 #include "engine/strategies.h"
 
-#include <cassert>
-
+#include "engine/contest_evaluator.h"
 #include "engine/max_selection.h"
+#include "engine/monotonic.h"
 #include "engine/selection.h"
 #include "engine/timed.h"
 
@@ -10,10 +10,20 @@ namespace catena {
 
 std::unique_ptr<StrategyEvaluator> make_strategy(Strategy strategy, const Cea& cea,
                                                  ClassTrie& classes, bool has_window,
-                                                 uint32_t state_count_max) {
-  if (cea.clock_count() > 0) {
+                                                 uint32_t state_count_max,
+                                                 uint32_t valuation_count_max) {
+  const bool compares_clocks = cea.clock_count() > 0 && strategy != Strategy::kAll;
+  if (compares_clocks || !cea.scopes().empty()) {
+    assert(cea.condition_reads().empty());
+    return std::make_unique<ContestEvaluator>(strategy, cea, classes, has_window,
+                                              valuation_count_max);
+  }
+  if (cea.clock_count() > 0 || cea.register_count() > 0 || !cea.condition_reads().empty()) {
     assert(strategy == Strategy::kAll);
-    return std::make_unique<TimedEvaluator>(cea, classes, state_count_max);
+    if (cea.is_monotonic()) {
+      return std::make_unique<MonotonicEvaluator>(cea, classes, state_count_max);
+    }
+    return std::make_unique<TimedEvaluator>(cea, classes, state_count_max, valuation_count_max);
   }
   switch (strategy) {
     case Strategy::kAll:

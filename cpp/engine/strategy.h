@@ -15,14 +15,13 @@
 
 #include "base/bytes.h"
 #include "base/types.h"
+#include "columns/program.h"
 #include "engine/interval.h"
 #include "engine/row.h"
 #include "matches/graph.h"
 #include "matches/result_set.h"
 
 namespace catena {
-
-enum class Strategy : uint8_t { kAll, kNext, kLast, kMax };
 
 class StrategyRuns {
  public:
@@ -36,6 +35,12 @@ class StrategyEvaluator {
   // Told before the first batch, and whenever the type of the time column changes: how long the
   // intervals of a timed automaton are.
   virtual void bind(const std::vector<Interval>&) {}
+
+  // The same for the program: what conditions and updates of registers are.
+  virtual void bind_program(const Program&) {}
+
+  // The clocks that the graph must know (graph.h).
+  virtual uint32_t graph_clock_count() const { return 0; }
 
   // The runs of a part of which no row has been read.
   virtual std::unique_ptr<StrategyRuns> make_runs() const = 0;

@@ -1,5 +1,6 @@
 // The runs of a timed query as bytes: where runs start from, whether outputs may repeat, the clocks
-// of the last row, then each bundle: its states, its clocks, its list. docs/formats.md.
+// of the last row, then each bundle: its states, its clocks and registers, its list.
+// docs/formats.md.
 #include <algorithm>
 
 #include "base/error.h"
@@ -9,62 +10,72 @@
 namespace catena {
 namespace {
 
-void write_states(ByteWriter& out, std::span<const StateId> states) {
-  out.u64(states.size());
-  for (StateId state : states) out.u32(state);
+// A value with its tag: u8; then what the tag needs.
+void write_value(ByteWriter& out, const Value& value, const RegisterMachine& machine) {
+  out.u8(static_cast<uint8_t>(value.tag));
+  if (!value.is_known()) return;
+  if (value.tag == ValueTag::kString) return out.text(machine.text_of(value));
+  out.i64(value.low);
+  if (value.tag == ValueTag::kWide) out.i64(value.high);
 }
 
-std::vector<StateId> read_states(ByteReader& in, const Cea& cea) {
-  std::vector<StateId> states(in.count(4));
-  for (StateId& state : states) {
-    state = in.u32();
-    require_intact(state < cea.state_count(), "a state is out of range");
-  }
-  require_intact(!states.empty() && std::ranges::adjacent_find(
-                                        states, std::ranges::greater_equal{}) == states.end(),
-                 "a set of states is out of order");
-  return states;
+Value read_value(ByteReader& in, StringPool& pool) {
+  const uint8_t tag = in.u8();
+  require_intact(tag < kValueTagCount, "a register holds an unknown kind of value");
+  Value value{static_cast<ValueTag>(tag), 0, 0};
+  if (!value.is_known()) return value;
+  if (value.tag == ValueTag::kString) return Value::of_pooled(pool.intern(in.text()));
+  value.low = in.i64();
+  if (value.tag == ValueTag::kWide) value.high = in.i64();
+  return value;
 }
 
 }  // namespace
 
 void TimedEvaluator::write(const StrategyRuns& opaque, ByteWriter& out) const {
   const auto& runs = static_cast<const TimedRuns&>(opaque);
-  write_states(out, table_.states_of(runs.before));
+  write_state_set(out, table_.states_of(runs.before));
   out.u8(runs.is_split ? 1 : 0);
   for (Clock clock : runs.now) out.i64(clock);
-  out.u64(runs.bundles.all.size());
-  size_t clocks_at = 0;
-  size_t entries_at = 0;
-  for (const Bundle& bundle : runs.bundles.all) {
-    write_states(out, table_.states_of(bundle.kind));
-    for (uint32_t i = 0; i < bundle.clock_count; ++i) out.i64(runs.bundles.clocks[clocks_at + i]);
-    write_list(out, std::span(runs.bundles.entries).subspan(entries_at, bundle.length));
-    clocks_at += bundle.clock_count;
-    entries_at += bundle.length;
+  out.u64(runs.bundles.size());
+  for (uint32_t place : runs.bundles.in_order()) {
+    const StoredBundle& one = runs.bundles[place];
+    const TimedSetId set = one.bundle.kind;
+    write_state_set(out, table_.states_of(set));
+    for (size_t i = 0; i < table_.live_clocks(set).size(); ++i) out.i64(one.values[i]);
+    for (RegisterId id : table_.live_registers(set)) {
+      write_value(out, read_register({one.values, table_.layout(set)}, id), machine_);
+    }
+    write_list(out, one.entries);
   }
 }
 
 std::unique_ptr<StrategyRuns> TimedEvaluator::read(ByteReader& in, const Graph& graph) {
   auto runs = std::make_unique<TimedRuns>();
-  runs->before = table_.intern(read_states(in, cea_));
+  runs->before = table_.intern(read_state_set(in, cea_));
   runs->is_split = in.u8() != 0;
   for (Clock& clock : runs->now) clock = in.i64();
   const uint64_t count = in.count(32);
+  Bundles read;  // Those read so far; their order is checked.
   for (uint64_t i = 0; i < count; ++i) {
     Bundle bundle{};
-    std::vector<StateId> states = read_states(in, cea_);
+    std::vector<StateId> states = read_state_set(in, cea_);
     require_intact(std::ranges::none_of(states, [&](StateId s) { return cea_.is_observer(s); }),
                    "a run is in an observer");
     bundle.kind = table_.intern(std::move(states));
-    bundle.clock_count = static_cast<uint32_t>(table_.live_clocks(bundle.kind).size());
-    for (uint32_t clock = 0; clock < bundle.clock_count; ++clock) {
-      runs->bundles.clocks.push_back(in.i64());
+    std::vector<Clock> words;
+    for (size_t k = 0; k < table_.live_clocks(bundle.kind).size(); ++k) words.push_back(in.i64());
+    for (size_t k = 0; k < table_.live_registers(bundle.kind).size(); ++k) {
+      append_register(read_value(in, machine_.pool()), words);
     }
-    read_list(in, graph, runs->bundles, bundle);
-    runs->bundles.all.push_back(bundle);
+    bundle.clock_count = static_cast<uint32_t>(words.size());
+    read.entries.clear();
+    read_list(in, graph, read, bundle);
+    read.all.assign(1, bundle);
+    require_intact(runs->bundles.find(bundle.kind, words) == BundleStore::kNowhere,
+                   "two bundles are alike");
+    runs->bundles.add(bundle, words, read.entries);
   }
-  note_kinds(*runs);
   return runs;
 }
 

@@ -8,35 +8,33 @@
 namespace catena {
 namespace {
 
-// Where the value of a clock in a target comes from.
-enum Origin : uint8_t { kUnknown, kKept, kReset };
+// Where a value in a target comes from; an update u is kUpdate + u.
+enum : uint32_t { kNotLive, kKept, kReset, kUpdate };
 
 // States that one valuation can stand for.
 struct Target {
   std::vector<StateId> states;
-  std::vector<uint8_t> origins;  // By clock.
+  std::vector<uint32_t> origins;  // By clock, then by register.
 };
 
-bool are_compatible(const std::vector<uint8_t>& one, const std::vector<uint8_t>& other) {
-  for (size_t clock = 0; clock < one.size(); ++clock) {
-    if (one[clock] != kUnknown && other[clock] != kUnknown && one[clock] != other[clock]) {
-      return false;
-    }
+bool are_compatible(const std::vector<uint32_t>& one, const std::vector<uint32_t>& other) {
+  for (size_t i = 0; i < one.size(); ++i) {
+    if (one[i] != kNotLive && other[i] != kNotLive && one[i] != other[i]) return false;
   }
   return true;
 }
 
-// Puts a state into the first target that its clocks agree with.
-void add_state(std::vector<Target>& targets, StateId state, const std::vector<uint8_t>& origins) {
+// Puts a state into the first target that its values agree with.
+void add_state(std::vector<Target>& targets, StateId state, const std::vector<uint32_t>& origins) {
   auto place = std::ranges::find_if(
       targets, [&](const Target& target) { return are_compatible(target.origins, origins); });
   if (place == targets.end()) {
-    targets.push_back({{}, std::vector<uint8_t>(origins.size(), kUnknown)});
+    targets.push_back({{}, std::vector<uint32_t>(origins.size(), kNotLive)});
     place = targets.end() - 1;
   }
   place->states.push_back(state);
-  for (size_t clock = 0; clock < origins.size(); ++clock) {
-    if (origins[clock] != kUnknown) place->origins[clock] = origins[clock];
+  for (size_t i = 0; i < origins.size(); ++i) {
+    if (origins[i] != kNotLive) place->origins[i] = origins[i];
   }
 }
 
@@ -49,7 +47,7 @@ struct Moves {
 
 TimedTable::TimedTable(const Cea& cea, const ClassTrie& classes, uint32_t state_count_max)
     : cea_(cea), classes_(classes), state_count_max_(state_count_max) {
-  find_live_clocks();
+  find_live();
   std::vector<StateId> initial = cea.initial();
   std::ranges::sort(initial);
   initial.erase(std::ranges::unique(initial).begin(), initial.end());
@@ -57,25 +55,42 @@ TimedTable::TimedTable(const Cea& cea, const ClassTrie& classes, uint32_t state_
 }
 
 // A clock is live in a state if a transition out of it checks the clock, or leads, without
-// resetting it, to a state in which it is live. A fixed point, once.
-void TimedTable::find_live_clocks() {
-  live_.assign(cea_.state_count(), std::vector<bool>(cea_.clock_count(), false));
+// resetting it, to a state in which it is live. A register is live if a transition asks a condition
+// that reads it, or sets what is live afterwards to something made of it. A fixed point, once.
+void TimedTable::find_live() {
+  const uint32_t count = cea_.clock_count() + cea_.register_count();
+  live_.assign(cea_.state_count(), std::vector<bool>(count, false));
   for (bool changed = true; changed;) {
     changed = false;
     for (StateId state = 0; state < cea_.state_count(); ++state) {
       for (const Transition& t : cea_.from(state)) {
-        const ClockActions& actions = cea_.actions_of(t);
-        std::vector<bool> needed = live_[t.target];
-        for (ClockId clock : actions.resets) needed[clock] = false;
-        for (const ClockCheck& check : actions.checks) needed[check.clock] = true;
-        for (ClockId clock = 0; clock < needed.size(); ++clock) {
-          if (!needed[clock] || live_[state][clock]) continue;
-          live_[state][clock] = true;
+        const std::vector<bool> needed = live_before(t);
+        for (uint32_t i = 0; i < count; ++i) {
+          if (!needed[i] || live_[state][i]) continue;
+          live_[state][i] = true;
           changed = true;
         }
       }
     }
   }
+}
+
+std::vector<bool> TimedTable::live_before(const Transition& t) const {
+  const std::vector<bool>& after = live_[t.target];
+  const uint32_t clocks = cea_.clock_count();
+  std::vector<bool> needed = after;
+  for (ClockId clock : cea_.actions_of(t).resets) needed[clock] = false;
+  for (const ClockCheck& check : cea_.actions_of(t).checks) needed[check.clock] = true;
+  const RegisterActions& actions = cea_.register_actions_of(t);
+  for (const RegisterUpdate& update : actions.updates) needed[clocks + update.target] = false;
+  for (const RegisterUpdate& update : actions.updates) {
+    if (!after[clocks + update.target]) continue;
+    for (RegisterId id : cea_.update_reads()[update.update]) needed[clocks + id] = true;
+  }
+  for (ConditionId condition : actions.conditions) {
+    for (RegisterId id : cea_.condition_reads()[condition]) needed[clocks + id] = true;
+  }
+  return needed;
 }
 
 TimedSetId TimedTable::intern(std::vector<StateId> states) {
@@ -85,13 +100,26 @@ TimedSetId TimedTable::intern(std::vector<StateId> states) {
                                        std::to_string(state_count_max_) +
                                        " determinized states (state_count_max)");
   }
-  Set set{nullptr, {}, {}};
-  for (ClockId clock = 0; clock < cea_.clock_count(); ++clock) {
-    if (std::ranges::any_of(states, [&](StateId state) { return live_[state][clock]; })) {
-      set.live.push_back(clock);
-    }
-  }
   const auto id = static_cast<TimedSetId>(sets_.size());
+  Set set{};
+  const auto is_live = [&](uint32_t value) {
+    return std::ranges::any_of(states, [&](StateId state) { return live_[state][value]; });
+  };
+  for (ClockId clock = 0; clock < cea_.clock_count(); ++clock) {
+    if (is_live(clock)) set.live.push_back(clock);
+  }
+  set.layout.offsets.assign(cea_.register_count(), RegisterLayout::kAbsent);
+  auto word = static_cast<uint32_t>(set.live.size());
+  for (RegisterId reg = 0; reg < cea_.register_count(); ++reg) {
+    if (!is_live(cea_.clock_count() + reg)) continue;
+    set.registers.push_back(reg);
+    set.layout.offsets[reg] = word;
+    word += kRegisterWords;
+  }
+  BundleEdge rest{kNoMarks, false, id, {}};
+  for (uint32_t i = 1; i <= word; ++i) rest.clocks.push_back(i);
+  set.resting.edges.push_back(std::move(rest));
+  set.resting.is_identity = true;
   set.states = &ids_.emplace(std::move(states), id).first->first;
   sets_.push_back(std::move(set));
   return id;
@@ -108,16 +136,22 @@ TimedSetId TimedTable::watch(TimedSetId before, ClassId cls) {
 TimedSteps& TimedTable::steps(TimedSetId id, ClassId cls) {
   auto& steps = sets_[id].steps;
   if (steps.size() <= cls) steps.resize(cls + 1);
-  if (!steps[cls]) steps[cls] = make_steps(id, cls);
-  return *steps[cls];
+  if (!steps[cls]) {
+    auto made = make_steps(id, cls);  // Making steps makes sets, which may move `steps`.
+    sets_[id].steps[cls] = std::move(made);
+  }
+  return *sets_[id].steps[cls];
 }
 
-std::unique_ptr<TimedSteps> TimedTable::make_steps(TimedSetId id, ClassId cls) const {
+std::unique_ptr<TimedSteps> TimedTable::make_steps(TimedSetId id, ClassId cls) {
   auto made = std::make_unique<TimedSteps>();
-  const std::vector<ClockId>& live = live_clocks(id);
+  const std::vector<ClockId> live = live_clocks(id);
   for (StateId source : states_of(id)) {
     for (const Transition& t : cea_.from(source)) {
       if (cea_.is_observer(t.target) || !is_open(t, classes_, cls)) continue;
+      const std::vector<ConditionId>& asked = cea_.register_actions_of(t).conditions;
+      made->conditions.insert(made->conditions.end(), asked.begin(), asked.end());
+      if (!asked.empty() || !cea_.actions_of(t).checks.empty()) made->asked.push_back(asked);
       for (const ClockCheck& check : cea_.actions_of(t).checks) {
         const auto place = std::ranges::lower_bound(live, check.clock) - live.begin();
         made->checks.push_back({static_cast<ClockId>(place), check.interval});
@@ -126,6 +160,10 @@ std::unique_ptr<TimedSteps> TimedTable::make_steps(TimedSetId id, ClassId cls) c
   }
   std::ranges::sort(made->checks);
   made->checks.erase(std::ranges::unique(made->checks).begin(), made->checks.end());
+  std::ranges::sort(made->conditions);
+  made->conditions.erase(std::ranges::unique(made->conditions).begin(), made->conditions.end());
+  const std::vector<bool> nothing(made->checks.size() + made->conditions.size(), false);
+  made->rests = step(id, cls, *made, nothing).is_identity;
   return made;
 }
 
@@ -145,6 +183,11 @@ TimedStep TimedTable::make_step(TimedSetId id, ClassId cls, const TimedSteps& st
     return outcomes[static_cast<size_t>(std::ranges::lower_bound(steps.checks, asked) -
                                         steps.checks.begin())];
   };
+  const auto is_satisfied = [&](ConditionId condition) {
+    const auto place =
+        std::ranges::lower_bound(steps.conditions, condition) - steps.conditions.begin();
+    return outcomes[steps.checks.size() + static_cast<size_t>(place)];
+  };
   std::map<MarksId, Moves> by_marks;
   const std::vector<StateId> sources(states_of(id).begin(), states_of(id).end());
   for (StateId source : sources) {
@@ -152,18 +195,13 @@ TimedStep TimedTable::make_step(TimedSetId id, ClassId cls, const TimedSteps& st
       if (cea_.is_observer(t.target) || !is_open(t, classes_, cls)) continue;
       const bool is_final = cea_.is_final(t.target);
       const bool has_future = cea_.has_future(t.target);
-      const ClockActions& actions = cea_.actions_of(t);
-      if ((!is_final && !has_future) || !std::ranges::all_of(actions.checks, holds)) continue;
+      if ((!is_final && !has_future) || !std::ranges::all_of(cea_.actions_of(t).checks, holds) ||
+          !std::ranges::all_of(cea_.register_actions_of(t).conditions, is_satisfied)) {
+        continue;
+      }
       Moves& moves = by_marks[t.marks];
       moves.is_final |= is_final;
-      if (!has_future) continue;
-      std::vector<uint8_t> origins(cea_.clock_count(), kUnknown);
-      for (ClockId clock = 0; clock < origins.size(); ++clock) {
-        if (!live_[t.target][clock]) continue;
-        const bool is_reset = std::ranges::binary_search(actions.resets, clock);
-        origins[clock] = is_reset ? kReset : kKept;
-      }
-      add_state(moves.targets, t.target, origins);
+      if (has_future) add_state(moves.targets, t.target, origins_of(t));
     }
   }
   TimedStep step;
@@ -173,20 +211,36 @@ TimedStep TimedTable::make_step(TimedSetId id, ClassId cls, const TimedSteps& st
     bool is_first = true;
     for (Target& target : moves.targets) {
       step.edges.push_back(make_edge(id, marks, is_first && moves.is_final,
-                                     std::move(target.states), target.origins));
+                                     std::move(target.states), target.origins, step));
       is_first = false;
     }
   }
-  std::vector<uint32_t> unchanged;
-  for (uint32_t i = 1; i <= live.size(); ++i) unchanged.push_back(i);
-  step.is_identity = steps.checks.empty() && step.edges.size() == 1 &&
-                     step.edges[0].marks == kNoMarks && !step.edges[0].is_final &&
-                     step.edges[0].target == id && step.edges[0].clocks == unchanged;
+  const BundleEdge& rest = resting(id).edges[0];
+  step.is_identity = step.edges.size() == 1 && step.edges[0].marks == kNoMarks &&
+                     !step.edges[0].is_final && step.edges[0].target == id &&
+                     step.edges[0].clocks == rest.clocks;
   return step;
 }
 
+std::vector<TimedTable::Origin> TimedTable::origins_of(const Transition& t) const {
+  const std::vector<bool>& live = live_[t.target];
+  std::vector<Origin> origins(live.size(), kNotLive);
+  for (size_t i = 0; i < live.size(); ++i) {
+    if (live[i]) origins[i] = kKept;
+  }
+  for (ClockId clock : cea_.actions_of(t).resets) {
+    if (live[clock]) origins[clock] = kReset;
+  }
+  for (const RegisterUpdate& update : cea_.register_actions_of(t).updates) {
+    const uint32_t place = cea_.clock_count() + update.target;
+    if (live[place]) origins[place] = kUpdate + update.update;
+  }
+  return origins;
+}
+
 BundleEdge TimedTable::make_edge(TimedSetId source, MarksId marks, bool is_final,
-                                 std::vector<StateId> states, const std::vector<uint8_t>& origins) {
+                                 std::vector<StateId> states, const std::vector<Origin>& origins,
+                                 TimedStep& step) {
   std::ranges::sort(states);
   states.erase(std::ranges::unique(states).begin(), states.end());
   BundleEdge edge{marks, is_final, intern(std::move(states)), {}};
@@ -197,6 +251,20 @@ BundleEdge TimedTable::make_edge(TimedSetId source, MarksId marks, bool is_final
     } else {
       const auto place = std::ranges::lower_bound(before, clock) - before.begin();
       edge.clocks.push_back(static_cast<uint32_t>(place) + 1);
+    }
+  }
+  for (RegisterId reg : live_registers(edge.target)) {
+    const Origin origin = origins[cea_.clock_count() + reg];
+    if (origin == kKept) {
+      const uint32_t word = layout(source).offsets[reg];
+      for (uint32_t i = 0; i < kRegisterWords; ++i) edge.clocks.push_back(word + i + 1);
+      continue;
+    }
+    const auto found = std::ranges::find(step.updates, origin - kUpdate);
+    const auto place = static_cast<uint32_t>(found - step.updates.begin());
+    if (found == step.updates.end()) step.updates.push_back(origin - kUpdate);
+    for (uint32_t i = 0; i < kRegisterWords; ++i) {
+      edge.clocks.push_back(this_row(word_of_update(place) + i));
     }
   }
   return edge;

@@ -16,10 +16,15 @@ Clock saturating_subtract(Clock a, uint64_t b) {
 // Below the image of every number, infinities included, there is nothing to look at.
 Clock lowest_float_clock() { return clock_of_float(-std::numeric_limits<double>::infinity()); }
 
-// The smallest clock inside: gallops down from a first guess, then halves the last stride.
-Clock float_threshold(double end, double bound) {
-  const auto inside = [&](Clock clock) { return end - float_of_clock(clock) <= bound; };
-  if (std::isinf(end)) return clock_of_float(end);
+}  // namespace
+
+// Gallops down from a first guess, then halves the last stride.
+Clock earliest_float_clock(double end, double bound, bool is_below) {
+  if (std::isinf(end)) return std::numeric_limits<Clock>::max();
+  const auto inside = [&](Clock clock) {
+    const double difference = end - float_of_clock(clock);
+    return is_below ? difference < bound : difference <= bound;
+  };
   const Clock lowest = lowest_float_clock();
   const Clock guess = clock_of_float(end - bound);
   Clock low = guess;   // Outside, once the galloping has ended.
@@ -37,8 +42,6 @@ Clock float_threshold(double end, double bound) {
   return high;
 }
 
-}  // namespace
-
 Clock Window::threshold(Clock clock) const {
   switch (kind) {
     case WindowKind::kNone:
@@ -48,7 +51,8 @@ Clock Window::threshold(Clock clock) const {
     case WindowKind::kInt:
       return saturating_subtract(clock, bound);
     case WindowKind::kFloat:
-      return float_threshold(float_of_clock(clock), float_bound);
+      if (std::isinf(float_of_clock(clock))) return clock;
+      return earliest_float_clock(float_of_clock(clock), float_bound, false);
   }
   return kClockMin;
 }

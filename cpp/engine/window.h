@@ -26,6 +26,10 @@ struct Window {
   Clock threshold(Clock clock) const;
 };
 
+// The smallest clock of a number whose floating-point difference to `end` is at most the bound, or
+// below it; beyond every clock if there is none.
+Clock earliest_float_clock(double end, double bound, bool is_below);
+
 // The order-preserving image of a number that is not NaN; both zeros are equal.
 Clock clock_of_float(double value);
 double float_of_clock(Clock clock);

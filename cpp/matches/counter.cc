@@ -1,6 +1,8 @@
 #include "matches/counter.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "matches/enumerator.h"
@@ -126,9 +128,127 @@ bool sum_up(Sums& sums, const Graph& graph, NodeRef root, Clock threshold) {
   return true;
 }
 
+// Sums in a clock-aware graph, by node and by the thresholds of the gates above it.
+//
+// A gate that closes all clocks has the same outputs whatever is above it: it heads a *region*, and
+// its sum is kept for all who come by. Sums inside a region are of use only there.
+class GatedSums {
+ public:
+  const BigCount& count(const Graph& graph, const Root& root) {
+    if (&graph != graph_ || root.threshold != threshold_) {
+      graph_ = &graph;
+      threshold_ = root.threshold;
+      regions_.clear();
+    }
+    all_clocks_ = (ClockMask{1} << graph.clock_count()) - 1;
+    std::vector<NodeRef> pending;
+    if (!regions_.contains(root.node.bits())) pending.push_back(root.node);
+    while (!pending.empty()) {
+      const size_t before = pending.size();
+      const NodeRef head = pending.back();
+      std::optional<BigCount> sum = sum_up(head, pending);
+      if (pending.size() > before) continue;  // Regions below come first.
+      pending.pop_back();
+      if (sum) regions_.insert_or_assign(head.bits(), std::move(*sum));
+    }
+    return regions_.at(root.node.bits());
+  }
+
+ private:
+  using Thresholds = std::vector<Clock>;
+  struct Key {
+    NodeRef node;
+    uint32_t thresholds;  // Their place among those of the region.
+  };
+
+  static uint64_t packed(const Key& key) {
+    return uint64_t{key.thresholds} << 32 | key.node.bits();
+  }
+  bool is_gate(NodeRef ref) const {
+    return ref.kind() == NodeKind::kOutput && (*graph_)[ref].is_gate();
+  }
+  bool heads_region(NodeRef ref) const {
+    return is_gate(ref) && (*graph_)[ref].resets() == all_clocks_;
+  }
+
+  uint32_t intern(Thresholds thresholds) {
+    const auto [place, is_new] =
+        ids_.try_emplace(std::move(thresholds), static_cast<uint32_t>(thresholds_.size()));
+    if (is_new) thresholds_.push_back(&place->first);
+    return place->second;
+  }
+
+  int children_of(const Key& key, Key* children) {
+    const GraphNode& node = (*graph_)[key.node];
+    if (key.node.kind() == NodeKind::kStart) return 0;
+    if (is_gate(key.node)) {
+      Thresholds below = *thresholds_[key.thresholds];
+      pass_gate(*graph_, key.node, below);
+      children[0] = {node.child(), intern(std::move(below))};
+      return 1;
+    }
+    children[0] = {node.child(), key.thresholds};
+    if (key.node.kind() != NodeKind::kJoin || node.right_max_start() < threshold_) return 1;
+    if (!reaches(graph_->clocks(key.node), *thresholds_[key.thresholds])) return 1;
+    children[1] = {node.right(), key.thresholds};
+    return 2;
+  }
+
+  // The sum of a child, once known.
+  const BigCount* known(const Key& key) const {
+    if (heads_region(key.node)) {
+      const auto found = regions_.find(key.node.bits());
+      return found == regions_.end() ? nullptr : &found->second;
+    }
+    const auto found = sums_.find(packed(key));
+    return found == sums_.end() ? nullptr : &found->second;
+  }
+
+  // The sum of a region; nothing, and the regions that it lacks, if it lacks some.
+  std::optional<BigCount> sum_up(NodeRef head, std::vector<NodeRef>& lacking) {
+    const size_t before = lacking.size();
+    sums_.clear();
+    ids_.clear();
+    thresholds_.clear();
+    const Key first{head, intern(Thresholds(graph_->clock_count(), kClockMin))};
+    std::vector<Key> pending{first};
+    while (!pending.empty()) {
+      const Key key = pending.back();
+      Key children[2];
+      const int count = children_of(key, children);
+      const size_t waiting = pending.size();
+      BigCount total(count == 0 ? 1 : 0);
+      for (int i = 0; i < count; ++i) {
+        if (const BigCount* sum = known(children[i])) {
+          total += *sum;
+        } else if (heads_region(children[i].node)) {
+          lacking.push_back(children[i].node);
+        } else {
+          pending.push_back(children[i]);
+        }
+      }
+      if (pending.size() > waiting) continue;
+      pending.pop_back();
+      sums_.insert_or_assign(packed(key), std::move(total));
+    }
+    if (lacking.size() > before) return std::nullopt;
+    return std::move(sums_.at(packed(first)));
+  }
+
+  const Graph* graph_ = nullptr;
+  Clock threshold_ = kClockMin;
+  ClockMask all_clocks_ = 0;
+  std::unordered_map<uint32_t, BigCount> regions_;  // By the gate that heads it; and the roots'.
+  // Of the region that is looked at.
+  std::unordered_map<uint64_t, BigCount> sums_;
+  std::map<Thresholds, uint32_t> ids_;
+  std::vector<const Thresholds*> thresholds_;  // Keys of ids_.
+};
+
 class MatchCounter {
  public:
   BigCount count(const Graph& graph, const Root& root) {
+    if (graph.clock_count() > 0) return gated_.count(graph, root);
     const BigCount back = count_below(graph, root, root.node);
     return root.front == kNoNode ? back : back * count_below(graph, root, root.front);
   }
@@ -151,6 +271,7 @@ class MatchCounter {
   Clock threshold_ = kClockMin;
   SmallSums small_;
   BigSums big_;
+  GatedSums gated_;
 };
 
 // The matches of one row's roots, by looking at each of them.

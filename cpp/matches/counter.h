@@ -5,6 +5,9 @@
 // instead of once per match: counting 2^200 matches over 200 rows takes a few hundred additions.
 // Between roots with the same window threshold (always, without a window) the sums are kept.
 //
+// In a clock-aware graph the number also depends on what the gates above ask for, so the sums are
+// by node and thresholds.
+//
 // A root with a front counts the outputs of its node times those of the front. Rows whose roots may
 // repeat each other have to be enumerated.
 //

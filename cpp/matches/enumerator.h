@@ -14,6 +14,10 @@
 // A root may have a front (result_set.h): then the outputs of its node end in a pivot, and the walk
 // goes on in the front, whose nodes come first position first; the first of them is the start.
 //
+// In a clock-aware graph the walk takes along the thresholds that the gates above ask for; a
+// remembered right side remembers which they were. As a gate always lies below an output node or a
+// root, it adds no more than a constant to the delay.
+//
 // Where the roots of a row may repeat each other, the matches reported for the row are remembered,
 // and a repetition is passed over.
 #pragma once
@@ -65,12 +69,15 @@ class Enumerator {
     uint32_t path_length;
     size_t front_begin;  // Where the front begins in the path; kNoFront before that.
     Position start;
+    uint32_t thresholds;  // Those of the clocks: their place in thresholds_.
   };
   static constexpr size_t kNoFront = std::numeric_limits<size_t>::max();
 
   bool take_root();
   void descend(Branch branch);
   bool is_repetition();
+  bool is_inside(const GraphNode& join, NodeRef ref, uint32_t thresholds) const;
+  uint32_t below_gate(NodeRef gate, uint32_t above);
 
   RootCursor cursor_;
   std::optional<uint64_t> limit_;
@@ -81,6 +88,8 @@ class Enumerator {
   std::vector<Branch> pending_;
   std::vector<MarkedPosition> path_;  // Back part, last position first; then the front in order.
   size_t front_begin_ = kNoFront;
+  // Stacked: one value per clock for the root, and for each gate on the way down.
+  std::vector<Clock> thresholds_;
   std::set<std::vector<int64_t>> reported_;  // Of the current end, where roots may repeat.
   uint64_t steps_ = 0;
 };

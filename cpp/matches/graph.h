@@ -18,15 +18,30 @@
 // How lists of nodes become joins without growing deep to the left, which the enumerator's delay
 // hangs on, is the business of union_list.h.
 //
+// A *clock-aware* graph (the papers' CAECS) also knows clocks that time operators check. An output
+// has a value for each clock: when it was last reset. A fourth node changes and checks them:
+//
+//   gate(c, R, g)    the outputs of c whose clocks show at least the thresholds g; seen from above,
+//                    the clocks in R have been reset since
+//
+// In `A ;[<= 5] B` a B at time 9 becomes output(gate(c, {}, 4), 9, B), c being the list of all As,
+// the older of which stay behind the gate. As the latest start is kept beside the right side of a
+// join, so is the latest value of each clock, and a right side that is too old by any of them is
+// not followed. Every node has an output that is the latest by start and by all clocks at once
+// (engine/chains.h sees to it), so what is followed is never empty.
+//
 // Invariants: nodes are immutable; a child is made before its parent, so its index is smaller;
-// left max_start >= right max_start. Cost: 24 bytes and constant time per node. A graph only grows;
-// `compact` copies what is still in use into a new one (amortised constant per node), and the old
-// one lives as long as somebody reads from it. (Paper 000, appendix C; paper 003, section 7.)
+// left max_start >= right max_start. Cost: 24 bytes, 8 more for each clock, and constant time per
+// node. A graph only grows;
+// `Compaction` copies what is still in use into a new one (amortised constant per node), and the
+// old one lives as long as somebody reads from it. (Paper 000, appendix C; paper 003, section 7.)
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/types.h"
@@ -78,6 +93,9 @@ struct GraphNode {
   NodeRef left() const { return NodeRef::from_bits(first); }
   NodeRef right() const { return NodeRef::from_bits(second); }
   MarksId marks() const { return second & ~kMarksTag; }
+  // A gate is an output node in every other respect.
+  bool is_gate() const { return position_or_right_max_start == kGate; }
+  ClockMask resets() const { return second & ~kMarksTag; }
 };
 static_assert(sizeof(GraphNode) == 24);
 
@@ -85,6 +103,10 @@ class Graph {
  public:
   static constexpr uint32_t kBlockBits = 12;
   static constexpr uint32_t kBlockSize = 1u << kBlockBits;
+
+  explicit Graph(uint32_t clock_count = 0) : clock_count_(clock_count) {}
+
+  uint32_t clock_count() const { return clock_count_; }
 
   NodeRef start(Clock clock, Position position, MarksId marks) {
     return add({clock, position, kNoChild, marks | kMarksTag});
@@ -94,9 +116,23 @@ class Graph {
     return add({child_max_start, position, child.bits(), marks | kMarksTag});
   }
 
-  NodeRef join(NodeRef left, Clock left_max_start, NodeRef right, Clock right_max_start) {
+  // In a clock-aware graph with the right side's latest values of the clocks.
+  NodeRef join(NodeRef left, Clock left_max_start, NodeRef right, Clock right_max_start,
+               std::span<const Clock> right_clocks = {}) {
     assert(left_max_start >= right_max_start);
-    return add({left_max_start, right_max_start, left.bits(), right.bits()});
+    return add({left_max_start, right_max_start, left.bits(), right.bits()}, right_clocks);
+  }
+
+  NodeRef gate(NodeRef child, Clock child_max_start, ClockMask resets,
+               std::span<const Clock> thresholds) {
+    return add({child_max_start, kGate, child.bits(), resets | kMarksTag}, thresholds);
+  }
+
+  // The latest values of the clocks on the right side of a join; the thresholds of a gate.
+  std::span<const Clock> clocks(NodeRef ref) const {
+    assert(ref.index() < size_);
+    const Clock* block = clocks_[ref.index() >> kBlockBits].get();
+    return {block + size_t{ref.index() & (kBlockSize - 1)} * clock_count_, clock_count_};
   }
 
   const GraphNode& operator[](NodeRef ref) const { return at(ref.index()); }
@@ -106,33 +142,56 @@ class Graph {
   }
 
   uint32_t size() const { return size_; }
-  size_t bytes() const { return blocks_.size() * kBlockSize * sizeof(GraphNode); }
+  size_t bytes() const {
+    return blocks_.size() * kBlockSize * (sizeof(GraphNode) + clock_count_ * sizeof(Clock));
+  }
 
   // Adds a node as it stands; for those who copy graphs.
-  NodeRef add(const GraphNode& node) {
+  NodeRef add(const GraphNode& node, std::span<const Clock> clocks = {}) {
     if ((size_ & (kBlockSize - 1)) == 0) add_block();
     blocks_[size_ >> kBlockBits][size_ & (kBlockSize - 1)] = node;
+    if (clock_count_ > 0) set_clocks(clocks);
     return {node.kind(), size_++};
   }
 
  private:
   void add_block();
+  void set_clocks(std::span<const Clock> clocks);
 
   std::vector<std::unique_ptr<GraphNode[]>> blocks_;
+  std::vector<std::unique_ptr<Clock[]>> clocks_;  // Beside the nodes, if there are clocks.
+  uint32_t clock_count_;
   uint32_t size_ = 0;
 };
 
+// Whether the latest values of clocks reach thresholds.
+inline bool reaches(std::span<const Clock> latest, std::span<const Clock> thresholds) {
+  for (size_t i = 0; i < latest.size(); ++i) {
+    if (latest[i] < thresholds[i]) return false;
+  }
+  return true;
+}
+
+// The thresholds that hold below a gate, from those that hold above it.
+inline void pass_gate(const Graph& graph, NodeRef gate, std::span<Clock> thresholds) {
+  const std::span<const Clock> own = graph.clocks(gate);
+  const ClockMask resets = graph[gate].resets();
+  for (size_t i = 0; i < own.size(); ++i) {
+    const bool is_reset = ((resets >> i) & 1) != 0;
+    thresholds[i] = is_reset ? own[i] : std::max(thresholds[i], own[i]);
+  }
+}
+
 // Copies the nodes in use from one graph into a new one. First every root is marked, each with the
-// clock from which on its outputs are still wanted; then `copy` makes the new graph; then `moved`
-// tells where a root has gone.
+// clock from which on its outputs are still wanted, and, in a clock-aware graph, the thresholds of
+// the clocks; then `copy` makes the new graph; then `moved` tells where a root has gone.
 class Compaction {
  public:
-  explicit Compaction(const Graph& from) : from_(from), new_refs_(from.size(), kUnused) {}
+  explicit Compaction(const Graph& from);
 
-  // Time linear in the nodes newly reached.
-  void mark(NodeRef root, Clock threshold);
+  void mark(NodeRef root, Clock threshold, std::span<const Clock> clocks = {});
 
-  // Time linear in the size of the old graph. Expired right sides are cut off.
+  // Time linear in the size of the old graph. Right sides that nobody wants are cut off.
   std::shared_ptr<Graph> copy();
 
   NodeRef moved(NodeRef root) const;
@@ -141,11 +200,19 @@ class Compaction {
   static constexpr uint32_t kUnused = 0xffffffffu;
   static constexpr uint32_t kMarked = 0xfffffffeu;
 
-  void visit(NodeRef ref);
+  std::span<Clock> wanted(NodeRef ref) {
+    return std::span(wanted_).subspan(size_t{ref.index()} * width_, width_);
+  }
+  void want(NodeRef ref, std::span<const Clock> thresholds);
+  void want_children(NodeRef ref);
 
   const Graph& from_;
   std::vector<uint32_t> new_refs_;  // By old index: kUnused, kMarked, or the new handle's bits.
-  std::vector<NodeRef> pending_;
+  // By old index: the lowest thresholds that somebody wants the node's outputs from, by start and
+  // by each clock.
+  size_t width_;
+  std::vector<Clock> wanted_;
+  std::vector<Clock> below_;  // The thresholds below the node that is looked at.
 };
 
 }  // namespace catena

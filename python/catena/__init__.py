@@ -9,8 +9,11 @@
 0 3 (0,) (3,)
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import Any
 
+from catena.algebra import Algebra, Detector, Instance, Instances
 from catena.engine import Limits
 from catena.errors import (
     CatenaDataError,
@@ -26,11 +29,15 @@ from catena.queries import Query, Stream
 __version__ = version("catena")
 
 __all__ = [
+    "Algebra",
     "CatenaDataError",
     "CatenaError",
     "CatenaLimitError",
     "CatenaSnapshotError",
     "CatenaSyntaxError",
+    "Detector",
+    "Instance",
+    "Instances",
     "Limits",
     "Match",
     "Matches",
@@ -39,3 +46,10 @@ __all__ = [
     "__version__",
     "swg",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`catena.spark` is imported when it is first asked for."""
+    if name == "spark":
+        return import_module("catena.spark")
+    raise AttributeError(f"module 'catena' has no attribute {name!r}")

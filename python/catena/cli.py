@@ -1,4 +1,4 @@
-"""The command line: `catena run`, `catena explain`, `catena demo`.
+"""The command line: `catena run`, `catena explain`, `catena algebra`, `catena demo`.
 
 Bad input of any kind ends with exit code 2 and one line on standard error that says what is wrong,
 where, and what to do; matches already written stay written.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -59,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_run(commands)
     _add_explain(commands)
+    _add_algebra(commands)
     demo = commands.add_parser("demo", help="run a query on data that comes with the package")
     demo.set_defaults(command=_demo)
     return parser
@@ -73,15 +75,20 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         ".csv.gz and .jsonl.gz).",
     )
     _add_query(run)
+    _add_files(run, "matches")
+    run.set_defaults(command=_run)
+
+
+def _add_files(run: argparse.ArgumentParser, found: str) -> None:
+    """What is read, and how what is found is written."""
     run.add_argument("files", nargs="+", metavar="FILE", help="a file of events")
-    run.add_argument("--format", choices=FORMATS, help="how to write matches (default: by the "
+    run.add_argument("--format", choices=FORMATS, help=f"how to write {found} (default: by the "
                      "ending of --output, else table)")  # fmt: skip
     run.add_argument("-o", "--output", metavar="FILE", help="where to write (default: the screen)")
     run.add_argument("--on-late", choices=("error", "drop"), default="error",
                      help="what to do with a row whose time goes back")  # fmt: skip
-    run.add_argument("--count", action="store_true", help="print the number of matches only")
+    run.add_argument("--count", action="store_true", help=f"print the number of {found} only")
     run.add_argument("--no-progress", action="store_true", help="show no progress bar")
-    run.set_defaults(command=_run)
 
 
 def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -93,11 +100,64 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_query(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", help="a query, or a file that holds one")
+    _add_columns(parser)
+    parser.add_argument("--stream", metavar="COLUMN", help="the column with a row's stream")
+
+
+def _add_columns(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time", metavar="COLUMN", help="the column with a row's time")
     parser.add_argument("--type", metavar="COLUMN", default="type",
                         help="the column with a row's type (default: type)")  # fmt: skip
-    parser.add_argument("--stream", metavar="COLUMN", help="the column with a row's stream")
     parser.add_argument("--time-unit", metavar="UNIT", help="the unit of a numeric time column")
+
+
+def _add_algebra(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    algebra = commands.add_parser(
+        "algebra", help="detect event expressions with bounded memory"
+    ).add_subparsers(metavar="COMMAND", required=True)
+    run = algebra.add_parser("run", help="detect an expression in files")
+    _add_expression(run)
+    _add_files(run, "instances")
+    run.set_defaults(command=_run_algebra)
+    explain = algebra.add_parser("explain", help="say what an expression means and guarantees")
+    _add_expression(explain)
+    explain.set_defaults(command=lambda options: _show(_algebra(options).explain().rstrip()))
+    bounds = algebra.add_parser(
+        "bounds", help="the memory and time that detection takes at most, simplified and not"
+    )
+    _add_expression(bounds)
+    bounds.set_defaults(command=_bounds)
+    simplify = algebra.add_parser("simplify", help="print a simpler expression that means the same")
+    _add_expression(simplify)
+    simplify.set_defaults(command=lambda options: _show(_algebra(options).simplify().text))
+
+
+def _add_expression(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("expression", metavar="EXPR", help="an event expression, as (A ; B)[2 s]")
+    _add_columns(parser)
+    parser.add_argument("--define", metavar="NAME=PREDICATE", action="append", default=[],
+                        help="a primitive by a predicate; may be repeated")  # fmt: skip
+    parser.add_argument("--values", action="store_true", help="show the rows of each instance")
+    parser.add_argument("--by", metavar="COLUMN", action="append", default=[],
+                        help="detect for each value of the column; may be repeated")  # fmt: skip
+
+
+def _algebra(options: argparse.Namespace) -> catena.Algebra:
+    define = {}
+    for given in options.define:
+        name, sign, predicate = given.partition("=")
+        if not sign or not name.strip():
+            raise CatenaError(f"--define is {given!r}", hint="write --define 'hot=value > 40'")
+        define[name.strip()] = predicate
+    return catena.Algebra(
+        options.expression,
+        time=options.time,
+        type=options.type,
+        time_unit=options.time_unit,
+        define=define,
+        values=options.values,
+        by=options.by,
+    )
 
 
 def _query(options: argparse.Namespace) -> catena.Query:
@@ -126,15 +186,48 @@ def _query_text(given: str) -> str:
 
 def _run(options: argparse.Namespace) -> int:
     query = _query(options)
+    return _write(options, query.plan.columns, partial(query.run, on_late=options.on_late))
+
+
+def _run_algebra(options: argparse.Namespace) -> int:
+    algebra = _algebra(options)
+    return _write(options, algebra.plan.columns, partial(algebra.run, on_late=options.on_late))
+
+
+def _write(
+    options: argparse.Namespace,
+    columns: Sequence[str],
+    run: Callable[[Iterable[pa.RecordBatch]], catena.Matches | catena.Instances],
+) -> int:
+    """Runs over the files and writes what is found."""
     with Progress(shown=sys.stderr.isatty() and not options.no_progress) as progress:
-        batches = progress.watch(FileBatches(options.files, query.plan.columns))
-        matches = query.run(batches, on_late=options.on_late)
+        found = run(progress.watch(FileBatches(options.files, columns)))
         if options.count:
-            print(matches.count())
+            print(found.count())
             return 0
         with open_writer(options.output, options.format) as writer:
-            for batch in matches.batches():
+            for batch in found.batches():
                 writer.write(batch)
+    return 0
+
+
+def _bounds(options: argparse.Namespace) -> int:
+    given = _algebra(options)
+    lines: list[tuple[str, ...]] = [("", "bytes", "instances", "times", "units", "steps")]
+    for algebra in (given, given.simplify()):
+        bound = algebra.memory_bound()
+        numbers = (int(bound), bound.instances, bound.times, bound.units, algebra.time_bound())
+        lines.append((algebra.text, *map(str, numbers)))
+        if algebra.simplify().text == algebra.text:
+            break
+    width = max(len(text) for text, *_ in lines)
+    for text, *cells in lines:
+        print(f"{text:<{width}}  " + "".join(f"{cell:>10}" for cell in cells))
+    return 0
+
+
+def _show(text: str) -> int:
+    print(text)
     return 0
 
 

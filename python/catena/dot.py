@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from catena.compile.cea import FINAL, INITIAL, Automaton
+from collections.abc import Mapping
+
+from catena.compile.cea import FINAL, INITIAL, Automaton, Scope
 from catena.compile.clocks import action_text
-from catena.compile.plan import guard_text
+from catena.compile.plan import guard_text, scope_names
 
 
 class AutomatonView:
@@ -47,12 +49,12 @@ class AutomatonView:
         ]
         for observer in sorted(self._automaton.observers):
             lines.append(f"  {observer} [style=dashed];")
-        for t in self._automaton.transitions:
-            marks = "{" + ", ".join(sorted(t.marks)) + "}" if t.marks else ""
-            parts = [guard_text(t.guard), marks, action_text(t).strip()]
-            label = r"\n".join(_quoted(part) for part in parts if part)
-            style = " style=dashed" if t.target in self._automaton.observers else ""
-            lines.append(f'  {t.source} -> {t.target} [label="{label}"{style}];')
+        names = scope_names(self._automaton)
+        lines += _arrows(self._automaton, names)
+        for scope, name in names.items():
+            lines += [f'  subgraph "cluster {name}" {{']
+            lines += [f'  label="scope {name}: {scope.strategy.value}";']
+            lines += [*_arrows(scope.operand, names, f"{name}: "), "  }"]
         return "\n".join([*lines, "}"])
 
     def __repr__(self) -> str:
@@ -68,6 +70,20 @@ class AutomatonView:
             return str(graphviz.Source(self.to_dot()).pipe(format="svg", encoding="utf-8"))
         except graphviz.ExecutableNotFound:
             return None
+
+
+def _arrows(automaton: Automaton, names: Mapping[Scope, str], prefix: str = "") -> list[str]:
+    """The transitions; a prefix keeps the states of scopes apart."""
+    lines = []
+    for t in automaton.transitions:
+        marks = "{" + ", ".join(sorted(t.marks)) + "}" if t.marks else ""
+        asked = [f"by {names[scope]}: {place}" for scope, place in t.asks]
+        parts = [guard_text(t.guard), marks, action_text(t).strip(), *asked]
+        label = r"\n".join(_quoted(part) for part in parts if part)
+        style = " style=dashed" if t.target in automaton.observers else ""
+        ends = [f'"{prefix}{state}"' if prefix else str(state) for state in (t.source, t.target)]
+        lines.append(f'  {ends[0]} -> {ends[1]} [label="{label}"{style}];')
+    return lines
 
 
 def _quoted(text: str) -> str:

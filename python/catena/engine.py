@@ -7,16 +7,17 @@ come or change, keeps the rows that matches may show, and turns the core's error
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 
 from catena import _core
 from catena.compile.binding import bind
-from catena.compile.plan import Plan
+from catena.compile.plan import CORE_STRATEGIES, Plan
+from catena.compile.predicates import Value, value_from
 from catena.errors import (
     CatenaDataError,
     CatenaError,
@@ -24,17 +25,9 @@ from catena.errors import (
     CatenaSnapshotError,
 )
 from catena.layout import Layout, layout_of
-from catena.query import ast
 from catena.rowstore import RowStore
 
 OnLate: TypeAlias = Literal["error", "drop"]
-
-_STRATEGIES: Final = {
-    ast.Strategy.NEXT: _core.Strategy.NEXT,
-    ast.Strategy.LAST: _core.Strategy.LAST,
-    ast.Strategy.MAX: _core.Strategy.MAX,
-}
-"""Those that the core evaluates in a way of their own."""
 
 TRIM_ROWS_MIN: Final = 65_536
 """Rows kept before it is worth asking which of them are still needed."""
@@ -49,6 +42,10 @@ class Limits:
 
     state_count_max: int = 10_000
     class_count_max: int = 65_536
+    valuation_count_max: int = 1_000_000
+    """Of one part: what its open matches may at most hold in registers and clocks, told apart."""
+    detector_bytes_max: int = 1 << 28
+    """What detection of an event expression may take for one part."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -101,16 +98,18 @@ class Engine:
         with core_errors():
             self._core = _core.Engine(
                 plan.cea,
-                strategy=_STRATEGIES.get(plan.query.strategy, _core.Strategy.ALL),
-                consume=getattr(_core.Consume, plan.query.consume.value),
-                is_partitioned=bool(plan.keys),
+                strategy=CORE_STRATEGIES.get(plan.query.strategy, _core.Strategy.ALL),
+                consume=getattr(_core.Consume, plan.consume.value),
+                is_partitioned=bool(plan.part_keys),
                 has_window=plan.query.window is not None,
                 drops_late_rows=on_late == "drop",
                 state_count_max=limits.state_count_max,
                 class_count_max=limits.class_count_max,
+                valuation_count_max=limits.valuation_count_max,
             )
         self._layout: Layout | None = None
         self._order_types: Mapping[str, pa.DataType] = {}
+        self._registers: tuple[Value, ...] = ()
         self._rows = RowStore(plan.kept_columns)
         self._trim_at = TRIM_ROWS_MIN
 
@@ -142,8 +141,9 @@ class Engine:
     def _layout_for(self, schema: pa.Schema) -> Layout:
         if self._layout is None or not schema.equals(self._layout.given):
             layout = layout_of(self._plan, schema, self._order_types)
-            self._core.bind(bind(self._plan, layout.columns, layout.keys))
-            self._layout = layout
+            binding, registers = bind(self._plan, layout.columns, layout.keys, self._registers)
+            self._core.bind(binding)
+            self._layout, self._registers = layout, registers
         return self._layout
 
     def _trim(self) -> None:
@@ -154,37 +154,57 @@ class Engine:
         """The state as bytes; see docs/formats.md."""
         with core_errors():
             self._rows = self._rows.trim(self._core.release()).compacted()
-            return self._core.snapshot(self._plan.hash, self._extra())
-
-    def _extra(self) -> bytes:
-        """What the Python side must remember: the kept rows and the types of the time columns."""
-        types = pa.schema(list(self._order_types.items())).serialize().to_pybytes()
-        header = {"start": self._rows.start, "order_types": types.hex()}
-        encoded = json.dumps(header).encode()
-        sink = pa.BufferOutputStream()
-        if self._rows.batches:
-            with pa.ipc.new_stream(sink, self._rows.batches[0].schema) as writer:
-                for batch in self._rows.batches:
-                    writer.write_batch(batch)
-        return len(encoded).to_bytes(4, "little") + encoded + bytes(sink.getvalue())
+            registers = list(map(asdict, self._registers))
+            extra = write_extra(self._order_types, self._rows, registers)
+            return self._core.snapshot(self._plan.hash, extra)
 
     def restore(self, data: bytes) -> None:
         """Takes over a snapshot; only for an engine that has read nothing."""
         with core_errors():
             extra = self._core.restore(data, self._plan.hash)
             oldest = self._core.release()
-        try:
-            self._order_types, rows = _read_extra(extra, self._plan.kept_columns)
-        except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
-            raise CatenaSnapshotError(f"the snapshot is damaged: {error}") from error
-        covers = rows.start <= oldest and rows.start + rows.row_count == self.position
-        if rows.columns and not covers:
-            raise CatenaSnapshotError("the snapshot is damaged: rows are missing")
-        self._rows = rows
+        self._order_types, self._rows = read_extra(
+            extra, self._plan.kept_columns, range(oldest, self.position)
+        )
+        self._registers = _read_registers(extra, len(self._plan.registers))
 
 
-def _read_extra(extra: bytes, columns: tuple[str, ...]) -> tuple[dict[str, pa.DataType], RowStore]:
-    """The types of the time columns and the kept rows, from what `Engine._extra` wrote."""
+def write_extra(
+    order_types: Mapping[str, pa.DataType], rows: RowStore, registers: Sequence[object] = ()
+) -> bytes:
+    """What the Python side must remember: the kept rows and the types of the time columns, and what
+    is known of registers."""
+    types = pa.schema(list(order_types.items())).serialize().to_pybytes()
+    header = {
+        "start": rows.start, "order_types": types.hex(), "registers": list(registers)
+    }  # fmt: skip
+    encoded = json.dumps(header).encode()
+    sink = pa.BufferOutputStream()
+    if rows.batches:
+        with pa.ipc.new_stream(sink, rows.batches[0].schema) as writer:
+            for batch in rows.batches:
+                writer.write_batch(batch)
+    return len(encoded).to_bytes(4, "little") + encoded + bytes(sink.getvalue())
+
+
+def read_extra(
+    extra: bytes, columns: tuple[str, ...], needed: range
+) -> tuple[dict[str, pa.DataType], RowStore]:
+    """The types of the time columns and the kept rows, from what `write_extra` wrote.
+
+    Raises CatenaSnapshotError if it is damaged, or the rows at these positions are not all there.
+    """
+    try:
+        order_types, rows = _parse_extra(extra, columns)
+    except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
+        raise CatenaSnapshotError(f"the snapshot is damaged: {error}") from error
+    covers = rows.start <= needed.start and rows.start + rows.row_count == needed.stop
+    if rows.columns and not covers:
+        raise CatenaSnapshotError("the snapshot is damaged: rows are missing")
+    return order_types, rows
+
+
+def _parse_extra(extra: bytes, columns: tuple[str, ...]) -> tuple[dict[str, pa.DataType], RowStore]:
     size = int.from_bytes(extra[:4], "little")
     header = json.loads(extra[4 : 4 + size])
     types = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(header["order_types"])))
@@ -192,5 +212,20 @@ def _read_extra(extra: bytes, columns: tuple[str, ...]) -> tuple[dict[str, pa.Da
     if len(extra) > 4 + size:
         for batch in pa.ipc.open_stream(pa.py_buffer(extra[4 + size :])):
             batch.validate(full=True)
+            if tuple(batch.schema.names) != columns:
+                raise ValueError("the kept rows have other columns")
             rows = rows.append(batch)
     return {field.name: field.type for field in types}, rows
+
+
+def _read_registers(extra: bytes, count: int) -> tuple[Value, ...]:
+    """What is known of registers, from what `write_extra` wrote."""
+    size = int.from_bytes(extra[:4], "little")
+    try:
+        found = json.loads(extra[4 : 4 + size])["registers"]
+        registers = tuple(value_from(**fields) for fields in found)
+    except (ValueError, KeyError, TypeError) as error:
+        raise CatenaSnapshotError(f"the snapshot is damaged: {error}") from error
+    if len(registers) not in (0, count):
+        raise CatenaSnapshotError("the snapshot is damaged: it is of other registers")
+    return registers

@@ -12,18 +12,19 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from catena.matches import Matches
     from catena.query.ast import Span
+    from catena.records import Records
 
 
 class CatenaError(Exception):
     """Something the user can mend.
 
     `line` and `column` count from 1 and are None for errors without a place in a query's text.
-    `matches` are those that a push had found before the error; None for errors of anything else.
+    `matches` are those (or the instances) that a push had found before the error; None for errors
+    of anything else.
     """
 
-    matches: Matches | None = None
+    matches: Records | None = None
 
     def __init__(
         self,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Final
 
 from catena.compile.clocks import clock_text
 from catena.compile.outputs import AttributeOutput, MeasureOutput, Output
-from catena.compile.plan import Plan, counted
+from catena.compile.plan import Plan, counted, scope_names, transition_lines
+from catena.compile.registers import index_kind
+from catena.compile.selection import COMPARING
 from catena.query import ast
 from catena.query.format import format_expression, format_formula, format_query, format_window
 from catena.query.normalize import subformulas
@@ -19,27 +22,41 @@ def explain(plan: Plan) -> str:
         ("class", _class(plan)),
         ("strategy", _strategy(plan)),
         ("window", _window(plan)),
-        ("partition", ", ".join(plan.keys) or "none: the stream is one part"),
+        ("partition", _partition(plan)),
         ("consume", _consume(plan)),
         ("normal form", format_formula(plan.normal_form)),
         *_selections(plan),
+        *_absences(plan),
         *_clocks(plan),
+        *_registers(plan),
         ("automaton", _automaton(plan)),
         ("columns read", ", ".join(plan.columns) or "none"),
         ("output", "\n".join(["start, end", *map(_output, plan.outputs)])),
     ]
-    return "\n".join(_section(title, body) for title, body in sections) + "\n"
+    return "\n".join(section(title, body) for title, body in sections) + "\n"
 
 
-def _section(title: str, body: str) -> str:
+def section(title: str, body: str) -> str:
+    """A title with what there is to say about it beside it."""
     first, *rest = body.split("\n")
     return "\n".join([f"{title:<14}{first}", *(" " * 14 + line for line in rest)])
 
 
+def _partition(plan: Plan) -> str:
+    lines = [f"{name}: all events of a match are equal in it" for name in plan.ties]
+    if plan.keys:
+        lines.insert(0, ", ".join(plan.keys))
+    return "\n".join(lines) or "none: the stream is one part"
+
+
 def _class(plan: Plan) -> str:
+    if plan.conditions:
+        return _valued_class(plan)
+    if plan.compares_clocks:
+        return _compared_class(plan)
     if plan.clocks:
         return _timed_class(plan)
-    reasons = ["unary conditions"]
+    reasons = ["unary conditions and key equalities" if plan.ties else "unary conditions"]
     if plan.query.window is not None:
         reasons.append("a window")
     if plan.keys:
@@ -51,25 +68,114 @@ def _class(plan: Plan) -> str:
     )
 
 
-def _timed_class(plan: Plan) -> str:
-    per_row = "per row: time linear in the distinct times that clocks show, not in the matches open"
-    count = f"{len(plan.clocks)} clock{'s' if len(plan.clocks) > 1 else ''}"
-    if plan.has_synchronous_resets:
+def _counted(things: Sized, name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
+
+
+def _valued_class(plan: Plan) -> str:
+    per_row = (
+        "per row: time linear in the distinct live values of registers and clocks, not in the "
+        "matches open"
+    )
+    held = [_counted(plan.registers, "register")]
+    if plan.clocks:
+        held.append(_counted(plan.clocks, "clock"))
+    is_synchronous = plan.has_synchronous_updates and (
+        not plan.clocks or plan.has_synchronous_resets
+    )
+    if is_synchronous:
         return (
-            f"per valuation ({count}, synchronous resets)\n{per_row}\n"
+            f"per valuation ({', '.join(held)})\n{per_row}\n"
             "between two results: time linear in the next result"
         )
+    return (
+        f"merged ({', '.join(held)}: runs that hold different values can give one result)\n"
+        f"{per_row}\n"
+        "between two results: time linear in the next result, amortised; duplicates are removed"
+    )
+
+
+def _registers(plan: Plan) -> list[tuple[str, str]]:
+    """A line for each register, and how each comparison with them is answered."""
+    sections = []
+    if plan.registers:
+        lines = [f"${i}: {held.text}" for i, held in enumerate(plan.registers)]
+        sections.append(("registers", "\n".join(lines)))
+    if plan.conditions:
+        lines = [f"{format_expression(c)}: {_ANSWERS[index_kind(c)]}" for c in plan.conditions]
+        sections.append(("conditions", "\n".join(lines)))
+    return sections
+
+
+_ANSWERS: Final = {
+    "hash": "indexed by hash",
+    "order": "indexed in order",
+    None: "asked of each live value",
+}
+
+
+def _timed_class(plan: Plan) -> str:
+    per_row = "per row: time linear in the distinct times that clocks show, not in the matches open"
+    count = _counted(plan.clocks, "clock")
+    linear = "between two results: time linear in the next result"
+    if plan.is_monotonic:
+        return f"{_monotonic_class(plan)}\n{linear}"
+    if plan.has_synchronous_resets:
+        return f"per valuation ({count}, synchronous resets)\n{per_row}\n{linear}"
     return (
         f"merged ({count}: runs with different clocks can give one result)\n{per_row}\n"
         "between two results: time linear in the next result, amortised; duplicates are removed"
     )
 
 
+def _compared_class(plan: Plan) -> str:
+    strategies = {scope.strategy for scope in scope_names(plan.automaton)}
+    what = "states and clock times"
+    if plan.query.strategy in COMPARING:
+        strategies.add(plan.query.strategy)
+        if plan.query.window is not None:
+            what = "states, clock times and starts"
+    rivals = "; under MAX in the rivals of each" if ast.Strategy.MAX in strategies else ""
+    return (
+        f"per valuation ({_clock_count(plan)}, compared while rows are read)\n"
+        f"per row: time linear in the distinct {what} of runs that can still win{rivals}\n"
+        "between two results: time linear in the next result"
+    )
+
+
+def _clock_count(plan: Plan) -> str:
+    return f"{len(plan.clocks)} clock{'s' if len(plan.clocks) > 1 else ''}"
+
+
+def _monotonic_class(plan: Plan) -> str:
+    """Bounds from above only: chains of open matches, one for each state unless they are apart."""
+    if len(plan.clocks) > 1:
+        return (
+            f"per valuation ({len(plan.clocks)} monotonic clocks, synchronous resets)\n"
+            "per row: time linear in the chains of open matches that are in order by all clocks,\n"
+            "  usually one for each state, at most the distinct times that clocks show"
+        )
+    if plan.query.window is None:
+        return (
+            "constant (one monotonic clock)\n"
+            "per row: time independent of the rows seen and of the matches open"
+        )
+    return (
+        "constant (one monotonic clock, a window)\n"
+        "per row: time independent of the rows seen and of the matches open, where later resets\n"
+        "  come with later starts; else linear in the chains in which they do"
+    )
+
+
 def _clocks(plan: Plan) -> list[tuple[str, str]]:
     """A line for each thing that a clock measures."""
+    machines = {"": plan.automaton}
+    for scope, name in scope_names(plan.automaton).items():
+        machines[f" of scope {name}"] = scope.operand
     lines = [
-        f"{clock_text(clock)}: {counted(clock)} {words}"
-        for clock in plan.clocks
+        f"{clock_text(clock)}{where}: {counted(clock)} {words}"
+        for where, machine in machines.items()
+        for clock in machine.clocks
         for words in clock.measures
     ]
     return [("clocks", "\n".join(lines))] if lines else []
@@ -80,7 +186,9 @@ def _strategy(plan: Plan) -> str:
     first, *how = _STRATEGIES[strategy]
     if limit is not None and strategy is not ast.Strategy.ANY:
         first += f", at most {limit} for each row that ends some"
-    if plan.query.window is not None:
+    if plan.compares_clocks and strategy in COMPARING:
+        how = [_CONFIGURATIONS[strategy]]
+    elif plan.query.window is not None:
         how.extend(_IN_WINDOWS.get(strategy, ()))
     return "\n".join([f"{strategy.value}: {first}", *how])
 
@@ -91,6 +199,14 @@ _IN_WINDOWS: Final = {
     ast.Strategy.LAST: _TWICE,
     ast.Strategy.MAX: ("window: then linear in the starts inside it that can hide one another",),
 }
+_RANKED: Final = "by a preorder of the states and times that runs are in; the best ways go on"
+_CONFIGURATIONS: Final = {
+    ast.Strategy.NEXT: _RANKED,
+    ast.Strategy.LAST: _RANKED,
+    ast.Strategy.MAX: "by the states and times of runs that mark as much or more",
+}
+"""How a strategy is evaluated over clocks."""
+
 _PREORDERS: Final = (
     "by a preorder of the automaton's states, which need not be determinized",
     "per row: at most linear in the automaton; one set of rows is selected per ending row",
@@ -143,12 +259,32 @@ _CONSTRUCTIONS: Final = {
 
 def _selections(plan: Plan) -> list[tuple[str, str]]:
     """A line for each strategy inside the formula, innermost first."""
+    constructions = _CONSTRUCTIONS
+    if plan.automaton.scopes:
+        constructions = {**_CONSTRUCTIONS, **_CONFIGURATIONS}
     found = dict.fromkeys(
-        f"{format_formula(formula)}: {_CONSTRUCTIONS[formula.strategy]}"
+        f"{format_formula(formula)}: {constructions[formula.strategy]}"
         for formula in subformulas(plan.normal_form)
         if isinstance(formula, ast.Select) and formula.strategy in _CONSTRUCTIONS
     )
     return [("selection", "\n".join(reversed(found)))] if found else []
+
+
+def _absences(plan: Plan) -> list[tuple[str, str]]:
+    """A line for each negation, innermost first."""
+    lines: dict[str, None] = {}
+    for formula in subformulas(plan.normal_form):
+        match formula:
+            case ast.AbsentBetween(absent=absent):
+                what = f"NOT ({format_formula(absent)})"
+                lines[f"{what}: a waiting run carries the states of those begun since"] = None
+            case ast.Unless(absent=absent):
+                what = f"UNLESS {format_formula(absent)}"
+                lines[f"{what}: a run carries the states of those begun since its start"] = None
+    if not lines:
+        return []
+    how = "the run stops where one ends; their marks do not matter, so sets of states tell all"
+    return [("absence", "\n".join([*reversed(lines), how]))]
 
 
 def _automaton(plan: Plan) -> str:
@@ -160,7 +296,7 @@ def _automaton(plan: Plan) -> str:
     watching = (
         [f"observers, where runs start: {plan.observers_text}"] if automaton.observers else []
     )
-    return "\n".join([head, *watching, *plan.transition_lines()])
+    return "\n".join([head, *watching, *transition_lines(automaton)])
 
 
 def _output(output: Output) -> str:

@@ -16,10 +16,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from catena import _core
-from catena.compile.binding import order_columns
-from catena.compile.plan import Plan
+from catena.compile.plan import ReadsColumns
 from catena.errors import CatenaDataError
-from catena.query import ast
 from catena.unify import is_text, is_text_or_coded
 
 
@@ -62,7 +60,9 @@ class Layout:
         return chosen if chosen.schema.equals(self.kept) else chosen.cast(self.kept)
 
 
-def layout_of(plan: Plan, given: pa.Schema, order_types: Mapping[str, pa.DataType]) -> Layout:
+def layout_of(
+    plan: ReadsColumns, given: pa.Schema, order_types: Mapping[str, pa.DataType]
+) -> Layout:
     """The layout of batches of a schema; `order_types` are those of the time columns so far.
 
     Raises CatenaDataError if one of these changed, or a key is of a type that cannot be one.
@@ -75,11 +75,11 @@ def layout_of(plan: Plan, given: pa.Schema, order_types: Mapping[str, pa.DataTyp
 
 
 def _checked_order_types(
-    plan: Plan, given: pa.Schema, known: Mapping[str, pa.DataType]
+    plan: ReadsColumns, given: pa.Schema, known: Mapping[str, pa.DataType]
 ) -> dict[str, pa.DataType]:
     """The types of the time columns, which must not change once they are known."""
     types = dict(known)
-    for name in order_columns(plan):
+    for name in plan.order_columns:
         type = given.field(name).type
         if pa.types.is_null(type):
             continue
@@ -92,7 +92,7 @@ def _checked_order_types(
 
 
 def _core_columns(
-    plan: Plan, given: pa.Schema, order_types: Mapping[str, pa.DataType]
+    plan: ReadsColumns, given: pa.Schema, order_types: Mapping[str, pa.DataType]
 ) -> tuple[pa.Schema, tuple[int, ...], tuple[int, ...]]:
     """What the core gets, from which columns each of it is made, and which of it are the keys."""
     fields = list(given)
@@ -100,13 +100,13 @@ def _core_columns(
     for name in plan.read_columns:
         index = given.get_field_index(name)
         fields[index] = fields[index].with_type(_readable_type(fields[index].type))
-    for name in order_columns(plan):
+    for name in plan.order_columns:
         index = given.get_field_index(name)
         if pa.types.is_null(fields[index].type):
             type = order_types.get(name) or _likely_type(plan, name)
             fields[index] = fields[index].with_type(type)
     keys = []
-    for name in plan.keys:
+    for name in plan.part_keys:
         index = given.get_field_index(name)
         type = _key_type(name, given.field(index).type)
         if not type.equals(fields[index].type):  # The core reads it as a key in another way.
@@ -163,11 +163,10 @@ def _key_type(name: str, type: pa.DataType) -> pa.DataType:
     return readable
 
 
-def _likely_type(plan: Plan, name: str) -> pa.DataType:
+def _likely_type(plan: ReadsColumns, name: str) -> pa.DataType:
     """A type for a time column of which nothing but nulls has been seen."""
-    window = plan.query.window
-    has_unit = isinstance(window, ast.TimeWindow) and window.bound.unit is not None
-    if name == plan.settings.time and has_unit and plan.settings.time_unit is None:
+    is_time = name == plan.settings.time
+    if is_time and plan.measures_by_units and plan.settings.time_unit is None:
         return pa.timestamp("ns")
     return pa.int64()
 

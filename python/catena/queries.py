@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING
 from catena.compile.plan import Plan, Settings, compile_query
 from catena.dot import AutomatonView
 from catena.engine import Engine, Limits, OnLate, Piece
-from catena.errors import CatenaError, CatenaSnapshotError, nearest
-from catena.events import Events, can_be_read_again, read_batches
+from catena.errors import CatenaError
+from catena.events import Events
 from catena.explain import explain
+from catena.inputs import (
+    batches_at_hand,
+    bytes_of,
+    checked_limits,
+    column_name,
+    each_time,
+    unit_named,
+)
 from catena.matches import Matches
-from catena.query import ast
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,15 +49,13 @@ class Query:
         limits: Limits | None = None,
     ) -> None:
         settings = Settings(
-            type=_column_name("type", type),
-            time=None if time is None else _column_name("time", time),
-            stream=None if stream is None else _column_name("stream", stream),
-            time_unit=_unit(time_unit),
+            type=column_name("type", type),
+            time=None if time is None else column_name("time", time),
+            stream=None if stream is None else column_name("stream", stream),
+            time_unit=unit_named(time_unit),
         )
-        if limits is not None and not isinstance(limits, Limits):
-            raise CatenaError(f"limits is {limits!r}", hint="pass catena.Limits(...)")
+        self._limits = checked_limits(limits)
         self._plan = compile_query(text, settings)
-        self._limits = limits or Limits()
 
     @property
     def text(self) -> str:
@@ -74,21 +79,12 @@ class Query:
         mapping of column names to arrays, or an iterable of mappings. Iterating twice evaluates
         twice. `on_late`: what to do with a row whose time goes back, "error" or "drop".
         """
-        is_used_up = False
 
-        def pieces() -> Iterator[Piece]:
-            nonlocal is_used_up
-            if is_used_up:
-                raise CatenaError(
-                    "the events could be read only once and have been",
-                    hint="pass a table or a list instead of an iterator to read matches again",
-                )
-            is_used_up = not can_be_read_again(events)
+        def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
             engine = Engine(self._plan, self._limits, on_late)
-            for batch in read_batches(events, self._plan.columns, self._plan.settings.type):
-                yield engine.push(batch)
+            return map(engine.push, batches)
 
-        return Matches(self._plan, pieces)
+        return Matches(self._plan, each_time(events, self._plan, pieces))
 
     def count(self, events: Events, *, on_late: OnLate = "error") -> int:
         """The number of matches in a whole stream, without making them.
@@ -108,7 +104,7 @@ class Query:
     ) -> Stream:
         """A stream that goes on where the one that gave the snapshot was."""
         engine = Engine(self._plan, self._limits, on_late)
-        engine.restore(_bytes_of(snapshot))
+        engine.restore(bytes_of(snapshot))
         return Stream(engine, self._plan)
 
     def explain(self) -> str:
@@ -148,17 +144,12 @@ class Stream:
         """
         pieces: list[Piece] = []
         try:
-            for batch in self._batches(events):
+            for batch in batches_at_hand(events, self._plan):
                 pieces.append(self._engine.push(batch))
         except CatenaError as error:
             error.matches = Matches(self._plan, lambda: iter(pieces))
             raise
         return Matches(self._plan, lambda: iter(pieces))
-
-    def _batches(self, events: Events) -> Iterable[pa.RecordBatch]:
-        """The events' batches; all of them, before any is evaluated, if they are there already."""
-        batches = read_batches(events, self._plan.columns, self._plan.settings.type)
-        return list(batches) if can_be_read_again(events) else batches
 
     def snapshot(self) -> bytes:
         """The state as bytes, for `Query.restore` here or in another process."""
@@ -177,35 +168,3 @@ class Stream:
     def stats(self) -> dict[str, int]:
         """Counts of what the engine holds: rows read, nodes, bytes, parts, states."""
         return self._engine.stats()
-
-
-def _column_name(role: str, name: object) -> str:
-    if not isinstance(name, str):
-        raise CatenaError(f"{role} is {name!r}", hint=f"{role} is the name of a column")
-    return name
-
-
-def _bytes_of(snapshot: bytes | bytearray | memoryview) -> bytes:
-    try:
-        return bytes(memoryview(snapshot))
-    except TypeError:
-        raise CatenaSnapshotError(
-            f"a snapshot is bytes, not {type(snapshot).__name__}",
-            hint="pass what Stream.snapshot() gave",
-        ) from None
-
-
-def _unit(name: str | None) -> ast.Unit | None:
-    if name is None:
-        return None
-    if not isinstance(name, str):
-        raise CatenaError(f"time_unit is {name!r}", hint="use a name such as 's' or 'ms'")
-    for unit in ast.Unit:
-        if unit.value == name:
-            return unit
-    names = [unit.value for unit in ast.Unit]
-    close = nearest(name, names)
-    raise CatenaError(
-        f"time_unit is {name!r}",
-        hint=f"did you mean {close!r}?" if close else f"use one of {', '.join(names)}",
-    )

@@ -131,8 +131,8 @@ class StrategyMachine {
 
  private:
   std::unique_ptr<StrategyEvaluator> make_evaluator() {
-    auto made =
-        make_strategy(strategy_, *cea_, classes_, measure_.span.has_value(), state_count_max_);
+    auto made = make_strategy(strategy_, *cea_, classes_, measure_.span.has_value(),
+                              state_count_max_, valuation_count_max_);
     made->bind(intervals_);
     return made;
   }
@@ -141,11 +141,12 @@ class StrategyMachine {
   std::shared_ptr<const Cea> cea_;
   Measure measure_;
   uint32_t state_count_max_;
+  static constexpr uint32_t valuation_count_max_ = 3'000;
   std::vector<Interval> intervals_;  // Of a timed automaton.
   ClassTrie classes_;
   std::unique_ptr<StrategyEvaluator> evaluator_;
   std::unique_ptr<StrategyRuns> runs_;
-  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>(evaluator_->graph_clock_count());
   ResultSet results_;
   Position position_ = 0;
   Clock threshold_ = kClockMin;  // Of the last row.

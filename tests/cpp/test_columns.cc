@@ -1013,7 +1013,7 @@ TEST(programs_that_are_wrong_are_refused) {
   const Node number = literal_node(int64_t{1}, ValueType::kInt);
   const Node text = literal_node("a", ValueType::kString);
   const auto refused = [&](std::vector<Node> nodes, std::vector<uint32_t> guards = {}) {
-    CHECK_THROWS((Program{nodes, guards, 2}.validate()), ErrorKind::kUser);
+    CHECK_THROWS((Program{nodes, guards, {}, {}, 2}.validate()), ErrorKind::kUser);
   };
   refused({operator_node(Op::kEq, ValueType::kBool, 0, 0)});
   refused({number, operator_node(Op::kEq, ValueType::kBool, 0, 1)});
@@ -1028,7 +1028,7 @@ TEST(programs_that_are_wrong_are_refused) {
   refused({column_node(ValueType::kInt, 2)});
   refused({number}, {0});
   refused({number}, {1});
-  Program fine{{number, operator_node(Op::kEq, ValueType::kBool, 0, 0)}, {1}, 0};
+  Program fine{{number, operator_node(Op::kEq, ValueType::kBool, 0, 0)}, {1}, {}, {}, 0};
   fine.validate();
 }
 

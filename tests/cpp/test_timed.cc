@@ -1,85 +1,12 @@
 // Timed automata: bundles by states and clocks, against a runner that keeps every run apart.
-#include <set>
-
 #include "check.h"
 #include "engine/timed.h"
-#include "machine_fixture.h"
 #include "matches/counter.h"
-#include "strategy_fixture.h"
+#include "timed_fixture.h"
 
 using namespace catena;
 
 namespace {
-
-struct TimedRow {
-  uint8_t guards;
-  Clock time;
-};
-
-// A part of a timed query, with a window of time.
-class TimedMachine : public StrategyMachine {
- public:
-  TimedMachine(std::shared_ptr<const Cea> cea, std::vector<Interval> intervals,
-               std::optional<Clock> window = {})
-      : StrategyMachine(Strategy::kAll, std::move(cea), {.span = window}, 10'000,
-                        std::move(intervals)),
-        window_(window) {}
-
-  void read(const TimedRow& row) {
-    const Clock threshold = window_ ? row.time - *window_ : kClockMin;
-    read_one(row.guards, {position(), row.time, threshold, row.time, position() + 1});
-  }
-
-  size_t bundle_count() const { return static_cast<const TimedRuns&>(runs()).bundles.all.size(); }
-
- private:
-  std::optional<Clock> window_;
-};
-
-// The reference: every run with its own clocks.
-std::set<NaiveMatch> run_timed_naively(const Cea& cea, const std::vector<Interval>& intervals,
-                                       const std::vector<TimedRow>& rows,
-                                       std::optional<Clock> window) {
-  using Run = std::tuple<StateId, std::vector<Clock>, NaiveMatch>;
-  std::set<NaiveMatch> matches;
-  std::set<Run> runs;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    const auto position = static_cast<Position>(row);
-    const Clock now[] = {rows[row].time, position + 1};
-    for (StateId state : cea.initial()) {
-      const std::vector<Clock> unset(cea.clock_count(), kClockMin);
-      runs.insert({state, unset, {position, position, {}}});
-    }
-    std::set<Run> next;
-    for (const auto& [state, clocks, match] : runs) {
-      for (const Transition& t : cea.from(state)) {
-        if (t.guard != kTrueGuard && ((rows[row].guards >> t.guard) & 1) == 0) continue;
-        const ClockActions& actions = cea.actions_of(t);
-        const bool passes = std::ranges::all_of(actions.checks, [&](const ClockCheck& check) {
-          return clocks[check.clock] != kClockMin &&
-                 intervals[check.interval].contains(
-                     clocks[check.clock], now[static_cast<size_t>(cea.kind_of(check.clock))]);
-        });
-        if (!passes) continue;
-        Run taken{t.target, clocks, match};
-        for (ClockId z : actions.resets) {
-          std::get<1>(taken)[z] = now[static_cast<size_t>(cea.kind_of(z))];
-        }
-        NaiveMatch& made = std::get<2>(taken);
-        made.end = position;
-        const auto& variables = cea.variables_of(t.marks);
-        if (!variables.empty()) made.marks.emplace_back(position, variables);
-        const Clock start = rows[static_cast<size_t>(made.start)].time;
-        if (cea.is_final(t.target) && (!window || rows[row].time - start <= *window)) {
-          matches.insert(made);
-        }
-        next.insert(std::move(taken));
-      }
-    }
-    runs = std::move(next);
-  }
-  return matches;
-}
 
 std::shared_ptr<const Cea> random_timed_cea(std::mt19937& random) {
   const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
@@ -122,23 +49,8 @@ std::vector<Interval> random_intervals(std::mt19937& random) {
   return intervals;
 }
 
-std::vector<TimedRow> random_timed_rows(std::mt19937& random, size_t count, Clock time = 0) {
-  std::vector<TimedRow> rows;
-  for (size_t i = 0; i < count; ++i) {
-    time += static_cast<Clock>(random() % 3);
-    rows.push_back({static_cast<uint8_t>(random() % 8), time});
-  }
-  return rows;
-}
-
-// A ;[<= 5] B, each with a variable of its own.
-std::shared_ptr<const Cea> gap() {
-  Clocks clocks{{ClockKind::kTime}, 1, {{}, {{}, {0}}, {{{0, 0}}, {}}}};
-  std::vector<Transition> transitions{{0, letter('A'), 1, 1, true, 1},
-                                      {1, kTrueGuard, kNoMarks, 1},
-                                      {1, letter('B'), 2, 2, true, 2}};
-  return std::make_shared<Cea>(3u, std::vector<StateId>{0}, std::vector<StateId>{2}, transitions,
-                               single_marks(2), 2u, 3u, std::vector<StateId>{}, clocks);
+size_t bundle_count(const TimedMachine& machine) {
+  return static_cast<const TimedRuns&>(machine.runs()).bundles.size();
 }
 
 }  // namespace
@@ -178,7 +90,7 @@ TEST(what_no_clock_can_use_any_more_is_released) {
   uint32_t nodes = 0;
   for (int row = 0; row < 50000; ++row) {
     machine.read({static_cast<uint8_t>(random() % 8), row});
-    bundles = std::max(bundles, machine.bundle_count());
+    bundles = std::max(bundles, bundle_count(machine));
     if (row % 1000 != 0) continue;
     machine.compact();
     nodes = std::max(nodes, machine.graph().size());

@@ -1,9 +1,13 @@
-"""The oracle: SPEC section 3 written down directly, by brute force, for tests to compare with.
+"""The oracle: SPEC sections 3 and 4 written down directly, by brute force, to compare with.
 
 It shares no code with the package `catena` and never imports it. `formulas` and `predicates` are
-the nodes and their texts, `semantics` the meaning of a formula, `query` that of a query.
+the nodes and their texts, `conditions` says when a run satisfies a condition over several events
+(SPEC section 4), `semantics` is the meaning of a formula, `query` that of a query. `runs` computes
+the meaning of a formula a second time, from left to right with registers, to check the first.
+`scopes` says which conditions may stand where.
 """
 
+from .conditions import holds
 from .formulas import (
     Adjacent,
     AdjacentPlus,
@@ -31,6 +35,7 @@ from .formulas import (
     Unless,
     Window,
     Within,
+    bound_before_end,
     bound_variables,
     children,
     star_variables,
@@ -38,6 +43,7 @@ from .formulas import (
     term_variables,
 )
 from .predicates import (
+    Aggregate,
     Arithmetic,
     Attribute,
     Both,
@@ -59,11 +65,14 @@ from .predicates import (
     truth_of,
 )
 from .query import difference, output_variables, reported_count, results
+from .runs import complex_events_by_runs
+from .scopes import is_well_scoped
 from .semantics import ComplexEvent, OverBudget, complex_events, select
 
 __all__ = [
     "Adjacent",
     "AdjacentPlus",
+    "Aggregate",
     "And",
     "AnyType",
     "Arithmetic",
@@ -107,10 +116,14 @@ __all__ = [
     "VariableAttribute",
     "Window",
     "Within",
+    "bound_before_end",
     "bound_variables",
     "children",
     "complex_events",
+    "complex_events_by_runs",
     "difference",
+    "holds",
+    "is_well_scoped",
     "output_variables",
     "reported_count",
     "results",

@@ -12,7 +12,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from .predicates import Both, Comparison, Either, Negation, Predicate, VariableAttribute
+from .predicates import (
+    Aggregate,
+    Both,
+    Comparison,
+    Either,
+    InRange,
+    InSet,
+    IsNull,
+    Like,
+    Negation,
+    Predicate,
+    VariableAttribute,
+)
 
 Number: TypeAlias = int | float
 
@@ -31,8 +43,9 @@ class Holds:
         return f"{self.variable}[{self.predicate.text()}]"
 
 
-# A `Comparison` among conditions compares terms, so its leaves are `VariableAttribute`.
-Condition: TypeAlias = Holds | Comparison | Both | Either | Negation
+# A `Comparison` among conditions compares terms: its leaves are `VariableAttribute`, `Aggregate`.
+Leaf: TypeAlias = Comparison | InSet | InRange | Like | IsNull
+Condition: TypeAlias = Holds | Leaf | Both | Either | Negation
 
 
 # ---------------------------------------------------------------------------------------------
@@ -397,9 +410,9 @@ def term_variables(formula: Formula) -> frozenset[str]:
 
 def _read_by(node: object) -> Iterator[str]:
     """The variables of the terms inside a condition; `x[P]` reads marks, not terms."""
-    if isinstance(node, VariableAttribute):
+    if isinstance(node, VariableAttribute | Aggregate):
         yield node.variable
-    for field in ("left", "right", "operand"):
+    for field in ("left", "right", "operand", "low", "high"):
         if hasattr(node, field):
             yield from _read_by(getattr(node, field))
 
@@ -420,6 +433,26 @@ def bound_variables(formula: Formula) -> frozenset[str]:
             return bound_variables(left) | bound_variables(right)
         case _:
             return frozenset().union(*map(bound_variables, children(formula)))
+
+
+def bound_before_end(formula: Formula) -> frozenset[str]:
+    """The variables that can be marked at a row before the last one of a complex event."""
+    match formula:
+        case Type() | StreamType() | AnyType():
+            return frozenset()
+        case As(body, variable):
+            below = bound_before_end(body)
+            return below | {variable} if below else below
+        case Project(variables, body):
+            return bound_before_end(body) & frozenset(variables)
+        case Plus(body) | AdjacentPlus(body):
+            return bound_variables(body)
+        case Sequence() | Adjacent() | Arrow() | SequenceNot():
+            return bound_variables(formula.left) | bound_before_end(formula.right)
+        case Or() | And():
+            return bound_before_end(formula.left) | bound_before_end(formula.right)
+        case _:
+            return bound_before_end(formula.body)
 
 
 def star_variables(formula: Formula) -> frozenset[str]:

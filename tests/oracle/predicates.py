@@ -2,9 +2,8 @@
 
 Each node is a frozen dataclass with `text()`, its catena text, fully parenthesised. A truth is
 True, False or None (unknown). Predicates of one row and comparisons of bound events share their
-nodes and differ only in their leaves (`Attribute` of the row, `VariableAttribute` of a bound
-event), so evaluation takes a function that gives the value of a leaf. SPEC section 4's other terms
-(prev, first, last, aggregates) would be further leaves, and cases of `Evaluator.term_value`.
+nodes and differ only in their leaves (`Attribute` of the row; `VariableAttribute` and `Aggregate`
+of bound events), so evaluation takes a function that gives the value of a leaf.
 """
 
 from __future__ import annotations
@@ -50,13 +49,28 @@ class Attribute:
 
 @dataclass(frozen=True)
 class VariableAttribute:
-    """An attribute of the last event bound to a variable: `x.v`."""
+    """An attribute of an event bound to a variable: `x.v`, or with prev, first or last around x."""
 
     variable: str
     name: str
+    binding: str = "current"
 
     def text(self) -> str:
-        return f"{self.variable}.{self.name}"
+        event = self.variable if self.binding == "current" else f"{self.binding}({self.variable})"
+        return f"{event}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """`sum(x.v)`, also avg, min, max, count; `count(x)` when there is no name."""
+
+    function: str
+    variable: str
+    name: str | None = None
+
+    def text(self) -> str:
+        of = self.variable if self.name is None else f"{self.variable}.{self.name}"
+        return f"{self.function}({of})"
 
 
 @dataclass(frozen=True)
@@ -71,9 +85,15 @@ class Arithmetic:
         return f"({self.left.text()} {self.op} {self.right.text()})"
 
 
-Leaf: TypeAlias = Attribute | VariableAttribute
+Leaf: TypeAlias = Attribute | VariableAttribute | Aggregate
 Expression: TypeAlias = Literal | Leaf | Arithmetic
 LeafValue: TypeAlias = Callable[[Leaf], Value]
+
+
+def in_64_bits(value: Value) -> Value:
+    """The value; null for an integer that does not fit 64 bits."""
+    fits = not isinstance(value, int) or -(2**63) <= value < 2**63
+    return value if fits else None
 
 
 def divide(left: float, right: float) -> float | None:
@@ -105,7 +125,7 @@ def value_of(expression: Expression, leaf_value: LeafValue) -> Value:
             return value
         case Arithmetic(op, left, right):
             values = value_of(left, leaf_value), value_of(right, leaf_value)
-            return None if None in values else ARITHMETIC[op](*values)
+            return None if None in values else in_64_bits(ARITHMETIC[op](*values))
         case _:
             return leaf_value(expression)
 

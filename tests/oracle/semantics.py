@@ -4,7 +4,8 @@
 reads the last event bound to x so far in the run, which may stand left of the formula that is being
 evaluated. So every formula is evaluated under an *environment*: the marks made to its left. A
 sequence hands its own environment plus the marks of C1 to its right side, an iteration does so from
-one repetition to the next.
+one repetition to the next. A run reads each row once, so its marks are its bindings, in order of
+position; `conditions` says what terms make of them, `runs` has the same meaning by another way.
 
 Example: in `T AS x ; (H FILTER x.temp < 40)`, `H FILTER x.temp < 40` is evaluated once for every
 position that x can have, and not once for the whole stream.
@@ -22,18 +23,8 @@ from collections.abc import Sequence as Rows
 from typing import NamedTuple, TypeAlias
 
 from . import formulas as f
-from .predicates import (
-    Both,
-    Comparison,
-    Either,
-    Leaf,
-    Negation,
-    Row,
-    Value,
-    VariableAttribute,
-    row_satisfies,
-    truth_of,
-)
+from .conditions import holds
+from .predicates import Row, Value
 
 Mark: TypeAlias = tuple[str, int]
 Marks: TypeAlias = frozenset[Mark]
@@ -199,7 +190,7 @@ class Evaluator:
 
     def events(self, formula: f.Formula, environment: Marks) -> Events:
         """[[formula]] under the marks made to its left."""
-        key = formula, last_bindings(environment, f.term_variables(formula))
+        key = formula, of_variables(environment, f.term_variables(formula))
         if key not in self.known:
             self.known[key] = frozenset(self.meaning(*key))
         return self.known[key]
@@ -237,7 +228,7 @@ class Evaluator:
             case f.As(_, variable):
                 return (marked(event, variable) for event in events)
             case f.Filter(_, condition):
-                return (event for event in events if self.holds(condition, event, environment))
+                return (e for e in events if self.satisfied(condition, e, environment))
             case f.Project(variables, _):
                 return (projected(event, variables) for event in events)
             case f.Within(_, window):
@@ -336,65 +327,47 @@ class Evaluator:
     def unless(
         self, body: f.Formula, absent: f.Formula, environment: Marks
     ) -> Iterable[ComplexEvent]:
-        """`phi UNLESS chi`: no D of chi inside C; both sides see the same environment."""
-        spans = {(d.start, d.end) for d in self.events(absent, environment)}
+        """`phi UNLESS chi`: no D of chi inside C; chi sees what C has bound before D begins."""
         for event in self.events(body, environment):
-            if not any(event.start <= start and end <= event.end for start, end in spans):
+            if not any(self.blocks(absent, start, event, environment) for start in rows_of(event)):
                 yield event
 
-    # -----------------------------------------------------------------------------------------
-    # Conditions
-
-    def holds(
-        self,
-        condition: f.Condition,
-        event: ComplexEvent,
-        environment: Marks,
-        wanted: bool = True,
+    def blocks(
+        self, absent: f.Formula, start: int, event: ComplexEvent, environment: Marks
     ) -> bool:
-        """Whether the condition (its negation, when not `wanted`) is satisfied."""
+        """Whether some D of the absent formula begins at `start` and ends inside the event."""
+        before = frozenset(mark for mark in event.marks if mark[1] < start)
+        found = self.events(absent, environment | before)
+        return any(d.start == start and d.end <= event.end for d in found)
 
-        def part(inner: f.Condition) -> bool:
-            return self.holds(inner, event, environment, wanted)
+    def satisfied(self, condition: f.Condition, event: ComplexEvent, environment: Marks) -> bool:
+        """Whether the bindings of the run so far, the event's among them, satisfy the condition."""
+        bindings = environment | event.marks
 
-        match condition:
-            case Negation(inner):
-                return self.holds(inner, event, environment, not wanted)
-            case Both(left, right):  # De Morgan: NOT (c AND d) is (NOT c) OR (NOT d)
-                return part(left) and part(right) if wanted else part(left) or part(right)
-            case Either(left, right):
-                return part(left) or part(right) if wanted else part(left) and part(right)
-            case f.Holds(variable, predicate):  # NOT x[P] is x[NOT P]
-                asked = predicate if wanted else Negation(predicate)
-                positions = [p for name, p in event.marks if name == variable]
-                return all(row_satisfies(asked, self.rows[p]) for p in positions)
-            case Comparison():
-                bindings = environment | event.marks
-                truth = truth_of(condition, lambda leaf: self.term_value(leaf, bindings))
-                return truth is wanted
-        raise TypeError(f"not a condition: {condition!r}")
+        def history(variable: str) -> list[int]:
+            return bound_to(variable, bindings)
 
-    def term_value(self, term: Leaf, bindings: Marks) -> Value:
-        """The value of `x.v`: of the last event bound to x so far; null when there is none."""
-        assert isinstance(term, VariableAttribute)
-        positions = [position for name, position in bindings if name == term.variable]
-        return self.rows[max(positions)].get(term.name) if positions else None
+        return holds(condition, self.rows, history, lambda x: bound_to(x, event.marks))
 
 
 # ---------------------------------------------------------------------------------------------
 # Complex events and marks
 
 
-def last_bindings(marks: Marks, variables: frozenset[str]) -> Marks:
-    """The last mark of each of the variables: all that today's terms can see of what is left.
+def bound_to(variable: str, marks: Marks) -> list[int]:
+    """The positions bound to a variable, in order. A run reads each row once, from left to right,
+    so the marks are the history of its bindings."""
+    return sorted(position for name, position in marks if name == variable)
 
-    SPEC section 4's prev, first and aggregates look further back; with them, keep every mark.
-    """
-    latest: dict[str, int] = {}
-    for name, position in marks:
-        if name in variables:
-            latest[name] = max(position, latest.get(name, position))
-    return frozenset(latest.items())
+
+def rows_of(event: ComplexEvent) -> range:
+    """The rows from start to end."""
+    return range(event.start, event.end + 1)
+
+
+def of_variables(marks: Marks, variables: frozenset[str]) -> Marks:
+    """The marks of the given variables."""
+    return frozenset(mark for mark in marks if mark[0] in variables)
 
 
 def union(first: ComplexEvent, second: ComplexEvent) -> ComplexEvent:
@@ -410,5 +383,4 @@ def marked(event: ComplexEvent, variable: str) -> ComplexEvent:
 
 def projected(event: ComplexEvent, variables: Iterable[str]) -> ComplexEvent:
     """C with the marks of the given variables only."""
-    kept = frozenset(variables)
-    return event._replace(marks=frozenset(m for m in event.marks if m[0] in kept))
+    return event._replace(marks=of_variables(event.marks, frozenset(variables)))

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from catena import errors
-from catena.query.check import check
-from catena.query.parse import parse
+from catena.compile.plan import Settings, compile_query
 
 CASES = tomllib.loads(
     (Path(__file__).parent.parent / "bad_queries.toml").read_text(encoding="utf-8")
@@ -20,7 +19,7 @@ CASES = tomllib.loads(
 @pytest.mark.parametrize("case", CASES, ids=[case["query"] for case in CASES])
 def test_bad_query(case: dict[str, Any]) -> None:
     with pytest.raises(errors.CatenaError) as caught:
-        check(parse(case["query"]), case["query"])
+        compile_query(case["query"], Settings(**case.get("columns", {})))
     error = caught.value
     assert error.message == case["message"]
     assert type(error) is getattr(errors, case["error"])

@@ -21,8 +21,18 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+NEEDS_SPARK = ROOT / "docs" / "spark.md"
+"""Run with Spark's tests, which have a session."""
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in DOCUMENTS if path != NEEDS_SPARK], ids=lambda path: path.name
+)
 def test_the_examples_of_a_document_run(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_examples(path, capsys)
+
+
+def run_examples(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The Python blocks of a page, one after the other; `# text` at a block's end is its output."""
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):

@@ -19,8 +19,21 @@ QUERIES = {
     "next": "SELECT NEXT x WHERE A AS x ; B+ ; C WITHIN 100 EVENTS LIMIT 2",
     "max": "SELECT MAX * WHERE A ; B+ ; C PARTITION BY [id] WITHIN 5 min",
     "timed": "SELECT * WHERE (A ;[<= 5 s] (B+[< 1 s]) ;[1 s, 2 s) C WITHIN 1 min) WITHIN 2 min",
+    "timed_monotonic": "SELECT * WHERE A ;[<= 5 s] B ;[<= 5 s] C",
+    "timed_monotonic_window": "SELECT * WHERE ((A ;[< 5 s] B ; C) WITHIN 9 [n]) WITHIN 1 min",
     "timed_merged": "SELECT x, z WHERE (A AS x :+[= 1 s] ; B ;[> 0.5 s] C AS z WITHIN 9 EVENTS)",
     "timed_next": "SELECT * WHERE NEXT(A ; B) ;[<= 1 h] STRICT((C ; D WITHIN [2 s, 3 s]))",
+    "absence": "SELECT * WHERE (A AS x ; NOT (B ; C) ; D) FILTER x[v > 1] WITHIN 1 min",
+    "followed_by": "SELECT * WHERE (A -> (B AS y FILTER y[v > 1]) -> C AS z) FILTER z[v > 2]",
+    "unless": "SELECT * WHERE (A ;[<= 5 s] B ; C) UNLESS (LAST(D ; E) OR F)",
+    "registers": "SELECT * WHERE (A AS x ; (B AS y FILTER y.v > prev(y).v)+ ;[<= 5 s] C AS z) "
+    "FILTER z.id = x.id AND z.v > avg(y.v) AND z.v - x.v < 10",
+    "registers_merged": "SELECT x, z WHERE (A AS x ; B AS y ; C AS z) FILTER y.v < z.v "
+    "WITHIN 1 min",
+    "key_equalities": "SELECT LAST * WHERE (H AS x ; (T AS y FILTER y.id = x.id)+ ; H AS z) "
+    "FILTER x.id = z.id PARTITION BY [place]",
+    "timed_max": "SELECT MAX * WHERE A ;[<= 5 s] B+ ; C WITHIN 1 min LIMIT 3",
+    "timed_scopes": "SELECT NEXT * WHERE LAST(NEXT(A ;[<= 2 s] B) ; C) ;[< 1 h] D",
     "attribute_window": "SELECT * WHERE A ; B WITHIN 30000 [stock_time]",
 }
 
@@ -54,6 +67,12 @@ def test_dot() -> None:
 def test_dot_shows_clocks() -> None:
     dot = catena.Query("SELECT * WHERE A ;[<= 5 s] B", time="ts").automaton.to_dot()
     assert r"{A}\nreset t0" in dot and r"{B}\nwhen t0 <= 5 s" in dot
+
+
+def test_dot_shows_scopes() -> None:
+    dot = catena.Query("SELECT * WHERE NEXT(A ;[<= 5 s] B)", time="ts").automaton.to_dot()
+    assert 'subgraph "cluster 0"' in dot and 'label="scope 0: NEXT"' in dot
+    assert r"{B}\nby 0: 2" in dot and r"""[label="type = 'B'\nwhen t0 <= 5 s"]""" in dot
 
 
 def test_dot_shows_observers() -> None:

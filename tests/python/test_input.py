@@ -302,7 +302,7 @@ NO_INPUT = {
     "column 'v' cannot be read: Unsupported": pandas.DataFrame({"type": ["A"], "v": [1j]}),
     "2 columns named 'v'": pandas.DataFrame([["A", 1, 2]], columns=["type", "v", "v"]),
     "an array of int64 is one column": pa.array([1]),
-    "an array of int64 is": pandas.Series([1]),
+    "an array of int64 is|event 0 is a int": pandas.Series([1]),
     "an array of int64": polars.Series([1]),
     "nulls in place of events": pa.array([{"type": "A", "v": 1}, None]),
 }

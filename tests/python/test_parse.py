@@ -12,8 +12,10 @@ import pytest
 
 from catena.errors import CatenaLimitError, CatenaSyntaxError
 from catena.query import ast
-from catena.query.check import bound_variables, check, output_variables
-from catena.query.parse import TEXT_LENGTH_MAX, parse, parse_formula, parse_predicate
+from catena.query.bindings import bound_variables
+from catena.query.check import check, output_variables
+from catena.query.parse import parse, parse_formula, parse_predicate
+from catena.query.trees import TEXT_LENGTH_MAX
 
 A, B, C, D = map(ast.Atom, "ABCD")
 SECOND = ast.Unit.S

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from catena.errors import CatenaError, CatenaLimitError
 from catena.query.check import check
 from catena.query.format import format_query
-from catena.query.parse import NESTING_MAX, parse, parse_formula, parse_predicate
+from catena.query.parse import parse, parse_formula, parse_predicate
+from catena.query.trees import NESTING_MAX
 
 TOKENS = [
     "SELECT",

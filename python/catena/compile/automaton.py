@@ -9,34 +9,34 @@ leaves the final one. So automata are joined by letting states coincide, without
     a : b        the same without the loop
     a +          every transition into f has a twin into w, and w leaves like i; w loops
     a :+         the same without the loop
-    a AND b      the product; two transitions go together if they set the same marks
     a AS x       x is added to every set of marks that is not empty
     a ;[I] b     as a ; b; transitions into a's final state reset a clock, those out of b's initial
                  state check it against I; so do the other joins with time bounds
     a WITHIN I   transitions out of i reset a clock, those into f check it; one from i to f has
                  start = end and is kept if I has 0
     a FILTER x[P], PROJECT[L](a)   guards, or marks, of the transitions change
-    STRICT(a), NEXT(a), LAST(a), MAX(a)   selection.py
+    a FILTER x.v < y.v   transitions into f ask it of what the run has bound (tracks.py)
+    a AND b                               complement.py
+    a ; NOT (b) ; c, a UNLESS b           absence.py
+    STRICT(a), NEXT(a), LAST(a), MAX(a)   selection.py; over clocks scopes.py
 
 Invariant: `Automaton.transitions` only has states from which the final state can be reached and
-that can be reached. Cost: linear in the formula but for AND and the strategies, whose products are
-limited.
+that can be reached. Cost: linear in the formula but for AND, negations and strategies, whose
+products are limited.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
-from typing import Final
 
+from catena.compile.absence import between, unless
 from catena.compile.cases import CaseBudget
 from catena.compile.cea import (
     FINAL,
     INITIAL,
     NO_MARKS,
-    STATE_COUNT_MAX,
     TRUE,
     Automaton,
     Check,
@@ -45,7 +45,6 @@ from catena.compile.cea import (
     Guard,
     Marks,
     Transition,
-    When,
     conjuncts,
     contradicts_itself,
     project,
@@ -53,13 +52,23 @@ from catena.compile.cea import (
     trimmed,
     with_transitions,
 )
+from catena.compile.complement import intersection
+from catena.compile.counting import rows_counted
 from catena.compile.memory import last_satisfies
+from catena.compile.scopes import scoped
 from catena.compile.selection import COMPARING, selected
+from catena.compile.tracks import (
+    Tracks,
+    has_conditions,
+    has_tracks,
+    read_variables,
+    without_tracks,
+)
 from catena.compile.watching import unfolded
-from catena.errors import CatenaError, CatenaLimitError, error_at
+from catena.errors import CatenaError, error_at
 from catena.query import ast
 from catena.query.format import format_formula
-from catena.query.normalize import children
+from catena.query.normalize import present_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +80,37 @@ class ColumnNames:
 
 
 def build(formula: ast.Formula, columns: ColumnNames, text: str = "") -> Automaton:
-    """The automaton of a formula in LP normal form."""
-    builder = _Builder(columns, text)
-    return unfolded(builder.build(formula), builder.budget)
+    """The automaton of a formula in LP normal form.
+
+    Strategies inside are worked out beforehand, unless one compares runs with clocks: then all of
+    them are scopes.
+    """
+    read = read_variables(formula)
+    builder = _Builder(columns, text, read)
+    try:
+        return unfolded(builder.build(formula), builder.budget)
+    except _ComparesClocks:
+        return _Builder(columns, text, read, has_scopes=True).build(formula)
 
 
-def comparing_clocks(text: str, span: ast.Span, strategy: ast.Strategy) -> CatenaError:
-    """The error for a strategy that compares matches over a formula with time bounds."""
+class _ComparesClocks(Exception):
+    """A strategy's operand has clocks."""
+
+
+def comparing_registers(text: str, span: ast.Span, strategy: ast.Strategy) -> CatenaError:
+    """The error for a strategy that compares matches over a formula whose conditions speak of
+    several events."""
     return error_at(
         text,
         span,
-        f"{strategy.value} over time bounds is not supported yet",
-        hint="bounds may stand outside, or in the query's window",
+        f"{strategy.value} over conditions on several events is not supported yet",
+        hint="such conditions may stand outside, around the strategy",
     )
 
 
 def dead_part(formula: ast.Formula, columns: ColumnNames, text: str = "") -> ast.Formula | None:
     """The smallest part of a formula that can never match although its own parts can, if any."""
-    for part in children(formula):
+    for part in present_parts(formula):
         found = dead_part(part, columns, text)
         if found is not None:
             return found
@@ -104,9 +126,13 @@ def _shift(initial: int, final: int, first_free: int) -> Callable[[int], int]:
 
 
 class _Builder:
-    def __init__(self, columns: ColumnNames, text: str) -> None:
+    def __init__(
+        self, columns: ColumnNames, text: str, read: frozenset[str], has_scopes: bool = False
+    ) -> None:
         self._columns = columns
+        self._tracks = Tracks(read)
         self._text = text
+        self._has_scopes = has_scopes
         self.budget = CaseBudget()
         self._selections: dict[ast.Select, Automaton] = {}
         self._clock_count = 0
@@ -116,45 +142,84 @@ class _Builder:
             case ast.Atom():
                 return self._atom(formula)
             case ast.AnyEvent():
-                return _one_row(TRUE, frozenset({"ANY"}))
+                return self._tracks.bound(_one_row(TRUE, frozenset({"ANY"})), "ANY")
             case ast.Nothing():
                 return Automaton(2, ())
             case ast.As():
-                return _add_mark(self.build(formula.body), formula.variable)
+                bound = self._tracks.bound(self.build(formula.body), formula.variable)
+                return _add_mark(bound, formula.variable)
             case ast.Filter(condition=ast.LastPredicate() as condition):
                 return last_satisfies(self.build(formula.body), condition)
+            case ast.Filter(condition=ast.VariablePredicate() as condition):
+                return _add_guard(self.build(formula.body), condition)
             case ast.Filter():
-                return _add_guard(self.build(formula.body), formula.condition)
+                return self._tracks.held(self.build(formula.body), formula.condition)
             case ast.Or():
                 return _union(self.build(formula.left), self.build(formula.right))
             case ast.And():
-                return self._intersection(formula)
+                right = self._tracks.hidden(self.build(formula.right))
+                return intersection(self.build(formula.left), right)
             case ast.Sequence():
-                return self._sequence(formula)
+                return _concatenation(*self._joined(formula), formula.contiguous)
             case ast.Iteration():
                 return self._iteration(formula)
             case ast.Within():
                 return self._within(formula)
             case ast.Project():
-                return trimmed(project(self.build(formula.body), formula.variables))
+                body = self._tracks.hidden(self.build(formula.body), formula.variables)
+                return trimmed(project(body, formula.variables))
             case ast.Select():
                 return self._select(formula)
-            case _:
-                raise self._unsupported(formula)
+            case ast.AbsentBetween():
+                left, right = self._joined(formula)
+                return between(left, self._absent(formula.absent), right, self.budget)
+            case ast.Unless():
+                body = self.build(formula.body)
+                return unless(body, self._absent(formula.absent), self.budget)
+        raise AssertionError("the formula is not in LP normal form")
 
-    def _unsupported(self, formula: ast.Formula) -> CatenaError:
-        what = _UNSUPPORTED.get(type(formula), "this operator")
-        return error_at(self._text, formula.span, f"{what} is not supported yet")
+    def _absent(self, formula: ast.Formula) -> Automaton:
+        made = rows_counted(self.build(formula))
+        if made.clocks:
+            raise error_at(
+                self._text,
+                formula.span,
+                "time bounds inside what must be absent are not supported yet",
+                hint="WITHIN n EVENTS may stand there; time may be bounded outside of NOT (...), "
+                "UNLESS and what '->' leads to",
+            )
+        if made.scopes:
+            raise error_at(
+                self._text,
+                formula.span,
+                "strategies inside what must be absent are not supported yet beside strategies "
+                "over time bounds",
+                hint="bound the time outside of NEXT, LAST and MAX",
+            )
+        if has_conditions(made):
+            raise error_at(
+                self._text,
+                formula.span,
+                "conditions over several events inside what must be absent are not supported yet",
+                hint="conditions on one event, such as x[v > 3] or x.v > 3, are",
+            )
+        return without_tracks(made)
 
     def _select(self, formula: ast.Select) -> Automaton:
-        """Equal ones are made once, so that they share their watcher; but no two share clocks."""
+        """Equal ones are made once, so that they share their watcher; but no two share clocks or
+        tracks, or are one scope."""
         if formula in self._selections:
             return self._selections[formula]
         operand = self.build(formula.body)
-        if operand.clocks and formula.strategy in COMPARING:
-            raise comparing_clocks(self._text, formula.span, formula.strategy)
+        if formula.strategy in COMPARING:
+            if has_conditions(operand):
+                raise comparing_registers(self._text, formula.span, formula.strategy)
+            if self._has_scopes:
+                return scoped(formula.strategy, operand)
+            if operand.clocks:
+                raise _ComparesClocks
         made = selected(formula.strategy, operand, self.budget)
-        if not operand.clocks:
+        if not operand.clocks and not self._has_scopes and not has_tracks(operand):
             self._selections[formula] = made
         return made
 
@@ -162,7 +227,8 @@ class _Builder:
         self._clock_count += 1
         return Clock(self._clock_count - 1, kind, column, (measures,))
 
-    def _sequence(self, formula: ast.Sequence) -> Automaton:
+    def _joined(self, formula: ast.Sequence | ast.AbsentBetween) -> tuple[Automaton, Automaton]:
+        """Both sides, with a clock from the end of the left one to the start of the right one."""
         left, right = self.build(formula.left), self.build(formula.right)
         if formula.interval is not None:
             what = f"from the end of {_last_part(formula.left)} to the start of "
@@ -170,7 +236,7 @@ class _Builder:
             left = with_transitions(left, (_reset_last(t, clock) for t in left.transitions))
             check = clock, formula.interval
             right = with_transitions(right, (_check_first(t, check) for t in right.transitions))
-        return _concatenation(left, right, formula.contiguous)
+        return left, right
 
     def _iteration(self, formula: ast.Iteration) -> Automaton:
         body = self.build(formula.body)
@@ -195,7 +261,7 @@ class _Builder:
         return trimmed(with_transitions(body, [*bounded, *kept]))
 
     def _atom(self, formula: ast.Atom) -> Automaton:
-        guard = {_equals(self._columns.type, formula.type)}
+        guard = {equals(self._columns.type, formula.type)}
         if formula.stream is not None:
             if self._columns.stream is None:
                 raise error_at(
@@ -204,40 +270,14 @@ class _Builder:
                     f"{format_formula(formula)} names a stream, but the query has no stream column",
                     hint="pass stream='...' with the name of the column that holds it",
                 )
-            guard.add(_equals(self._columns.stream, formula.stream))
-        return _one_row(frozenset(guard), frozenset({formula.type}))
-
-    def _intersection(self, formula: ast.And) -> Automaton:
-        left, right = self.build(formula.left).leaving(), self.build(formula.right).leaving()
-        numbers = {(INITIAL, INITIAL): INITIAL, (FINAL, FINAL): FINAL}
-        pending = [(INITIAL, INITIAL)]
-        transitions = []
-        while pending:
-            pair = pending.pop()
-            for t, target in _moves_together(left[pair[0]], right[pair[1]]):
-                if target not in numbers:
-                    numbers[target] = len(numbers)
-                    pending.append(target)
-                    self._check_size(len(numbers))
-                transitions.append(replace(t, source=numbers[pair], target=numbers[target]))
-        return trimmed(Automaton(len(numbers), tuple(dict.fromkeys(transitions))))
-
-    def _check_size(self, state_count: int) -> None:
-        if state_count > STATE_COUNT_MAX:
-            raise CatenaLimitError(
-                f"the automaton of an AND grew past {STATE_COUNT_MAX} states",
-                hint="make the formulas on both sides of AND smaller",
-            )
+            guard.add(equals(self._columns.stream, formula.stream))
+        return self._tracks.bound(
+            _one_row(frozenset(guard), frozenset({formula.type})), formula.type
+        )
 
 
-_UNSUPPORTED: Final = {
-    ast.AbsentBetween: "'; NOT (...) ;'",
-    ast.FollowedBy: "'->'",
-    ast.Unless: "UNLESS",
-}
-
-
-def _equals(column: str, value: str) -> ast.Expression:
+def equals(column: str, value: str) -> ast.Expression:
+    """The predicate that a column holds this text."""
     return ast.Comparison(ast.CompareOp.EQ, ast.Attribute(column), ast.Literal(value))
 
 
@@ -253,8 +293,7 @@ def _add_mark(automaton: Automaton, variable: str) -> Automaton:
     )
 
 
-def _add_guard(automaton: Automaton, condition: ast.Expression) -> Automaton:
-    assert isinstance(condition, ast.VariablePredicate), "the formula is not in LP normal form"
+def _add_guard(automaton: Automaton, condition: ast.VariablePredicate) -> Automaton:
     transitions = []
     for t in automaton.transitions:
         guard = t.guard
@@ -352,29 +391,3 @@ def _has_zero(interval: ast.Interval) -> bool:
     low, high = interval.low, interval.high
     above = low is None or (low.amount == 0 and not interval.low_open)
     return above and (high is None or high.amount > 0 or not interval.high_open)
-
-
-def _moves_together(
-    left: list[Transition], right: list[Transition]
-) -> Iterator[tuple[Transition, tuple[int, int]]]:
-    """The moves of a product out of a pair of states, given what leaves them, and their targets.
-
-    A final state goes only with a final one.
-    """
-    for a, b in product(left, right):
-        if a.marks != b.marks or (a.target == FINAL) != (b.target == FINAL):
-            continue
-        guard, when = a.guard | b.guard, _both(a.when, b.when)
-        if when is not None and not contradicts_itself(guard):
-            checks, resets = a.checks | b.checks, a.resets | b.resets
-            both = replace(a, guard=guard, when=when, checks=checks, resets=resets)
-            yield both, (a.target, b.target)
-
-
-def _both(one: When, other: When) -> When | None:
-    """What both ask of watchers; None if they ask for different states of one."""
-    states = dict(one)
-    for watcher, state in other:
-        if states.setdefault(watcher, state) != state:
-            return None
-    return tuple(states.items())

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from catena import _core
 from catena.compile.cea import ClockKind
-from catena.compile.plan import ClockBound, Plan
-from catena.compile.predicates import bind_guards
+from catena.compile.plan import ClockBound, Plan, ReadsColumns
+from catena.compile.predicates import Conditions, Value, bind_program
 from catena.errors import CatenaDataError, CatenaError, error_at
 from catena.query import ast
 from catena.query.normalize import children
@@ -28,61 +28,57 @@ _INT64_MIN: Final = -(2**63)
 _INT64_MAX: Final = 2**63 - 1
 
 
-def order_columns(plan: Plan) -> tuple[str, ...]:
-    """The columns whose values must not fall: the time and an attribute window's clock."""
-    window = plan.query.window
-    time = [plan.settings.time] if plan.settings.time else []
-    clock = [window.attribute] if isinstance(window, ast.AttributeWindow) else []
-    return tuple(dict.fromkeys([*time, *clock]))
+def bind(
+    plan: Plan, schema: pa.Schema, keys: Sequence[int], known: Sequence[Value] = ()
+) -> tuple[_core.Binding, tuple[Value, ...]]:
+    """The binding of a plan to batches whose columns begin with this schema; `keys` are columns.
 
-
-def bind(plan: Plan, schema: pa.Schema, keys: Sequence[int]) -> _core.Binding:
-    """The binding of a plan to batches whose columns begin with this schema; `keys` are columns."""
+    Beside it what is known of the plan's registers by now, given what was `known` before.
+    """
     _check_names(plan, schema)
-    order = {
-        name: (schema.get_field_index(name), _is_float_clock(schema, name))
-        for name in order_columns(plan)
-    }
-    by_part = _part_clock(plan)
-    part_clock = None if by_part is None else order.pop(by_part)
+    names = plan.order_columns
     guards = plan.guards
-    return _core.Binding(
-        program=bind_guards(guards, schema, plan.text),
-        order=list(order.values()),
-        clock=None if part_clock else _clock(plan, tuple(order)),
-        part_clock=part_clock,
+    asked = Conditions(plan.registers, plan.conditions, plan.updates)
+    program, registers = bind_program(guards, asked, schema, plan.text, known)
+    binding = _core.Binding(
+        program=program,
+        order=[_order_column(name, plan, schema) for name in names],
+        clock=_clock(plan, names),
+        time=names.index(plan.settings.time or "") if _uses_time(plan) else None,
+        attributes=[names.index(name) for name in plan.attribute_clocks],
         window=_window(plan, schema),
         keys=keys,
+        tie_count=len(plan.ties),
         row_guard=None if plan.row_guard is None else guards.index(plan.row_guard),
-        time=_time(plan, list(order)),
         intervals=[_interval(bound, plan, schema) for bound in plan.bounds],
     )
+    return binding, registers
 
 
-def _part_clock(plan: Plan) -> str | None:
-    """The clock of a window if it must not fall within each part only, not over all rows."""
-    window = plan.query.window
-    if not isinstance(window, ast.AttributeWindow) or window.attribute == plan.settings.time:
-        return None
-    return window.attribute if plan.keys or plan.row_guard is not None else None
+def _order_column(name: str, plan: Plan, schema: pa.Schema) -> tuple[int, bool, bool]:
+    """Its place, whether it is floating, and whether it must not fall within each part only."""
+    is_by_part = name != plan.settings.time and (bool(plan.keys) or plan.row_guard is not None)
+    return schema.get_field_index(name), is_float_clock(schema, name), is_by_part
 
 
-def _time(plan: Plan, names: Sequence[str]) -> int | None:
-    """The place of the time column, if a clock measures by it."""
-    uses_time = any(clock.kind is ClockKind.TIME for clock in plan.clocks)
-    return names.index(plan.settings.time or "") if uses_time else None
+def _uses_time(plan: Plan) -> bool:
+    return any(clock.kind is ClockKind.TIME for clock in plan.clocks)
 
 
 def _interval(bound: ClockBound, plan: Plan, schema: pa.Schema) -> _core.Interval:
     """An interval in the ticks of its clock."""
-    kind, _, interval = bound
+    kind, column, interval = bound
 
     def ticks(end: ast.Bound | None) -> Fraction | None:
         if end is None or kind is not ClockKind.TIME:
             return None if end is None else end.amount
         return in_ticks(end, type, plan)
 
-    type = schema.field(plan.settings.time).type if kind is ClockKind.TIME else pa.int64()
+    type = pa.int64()
+    if kind is ClockKind.TIME:
+        type = schema.field(plan.settings.time).type
+    elif column is not None:
+        type = _number_type(column, interval.span, plan, schema)
     low, high = ticks(interval.low), ticks(interval.high)
     return _of_ticks(interval, low, high, pa.types.is_floating(type))
 
@@ -113,7 +109,8 @@ def whole_bounds(
     return least, most
 
 
-def _is_float_clock(schema: pa.Schema, name: str) -> bool:
+def is_float_clock(schema: pa.Schema, name: str) -> bool:
+    """True if the column that orders the rows holds floats, false if integers or times."""
     type = schema.field(name).type
     types = pa.types
     if types.is_floating(type):
@@ -144,13 +141,19 @@ def _check_names(plan: Plan, schema: pa.Schema) -> None:
     wanted = {"type": settings.type if atoms else None,
               "stream": settings.stream if asks_for_stream else None}  # fmt: skip
     for role, name in wanted.items():
-        index = -1 if name is None else schema.get_field_index(name)  # -1: nobody reads it.
-        type = pa.null() if index < 0 else schema.field(index).type
-        if not (is_text_or_coded(type) or pa.types.is_null(type)):
-            raise CatenaDataError(
-                f"column {name!r} holds the {role} of each row, which is text, but is {type}",
-                hint=f"cast it to strings, or name another column with {role}='...'",
-            )
+        if name is not None:
+            check_is_text(role, name, schema)
+
+
+def check_is_text(role: str, name: str, schema: pa.Schema) -> None:
+    """Raises CatenaDataError if the column, which nobody may read, holds anything but text."""
+    index = schema.get_field_index(name)
+    type = pa.null() if index < 0 else schema.field(index).type
+    if not (is_text_or_coded(type) or pa.types.is_null(type)):
+        raise CatenaDataError(
+            f"column {name!r} holds the {role} of each row, which is text, but is {type}",
+            hint=f"cast it to strings, or name another column with {role}='...'",
+        )
 
 
 def _parts(formula: ast.Formula) -> Iterator[ast.Formula]:
@@ -167,21 +170,24 @@ def _window(plan: Plan, schema: pa.Schema) -> _core.Window:
         case ast.EventsWindow():
             return _core.Window(_core.WindowKind.EVENTS, window.count)
         case ast.AttributeWindow():
-            type = schema.field(window.attribute).type
-            if not (
-                pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_null(type)
-            ):
-                raise error_at(
-                    plan.text, window.span,
-                    f"column {window.attribute!r} has type {type}, but the clock of a window "
-                    "must be a number",
-                    hint="pass time='...' and write a duration such as WITHIN 5 seconds",
-                )  # fmt: skip
+            type = _number_type(window.attribute, window.span, plan, schema)
             return _clock_window(window.amount, type)
         case ast.TimeWindow():
             type = schema.field(plan.settings.time or "").type
             amount = in_ticks(window.bound, type, plan)
             return _clock_window(amount, type)
+
+
+def _number_type(name: str, span: ast.Span, plan: Plan, schema: pa.Schema) -> pa.DataType:
+    """The type of an attribute that is a clock, which must be a number."""
+    type = schema.field(name).type
+    if not (pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_null(type)):
+        raise error_at(
+            plan.text, span,
+            f"column {name!r} has type {type}, but the clock of a window must be a number",
+            hint="pass time='...' and write a duration such as WITHIN 5 seconds",
+        )  # fmt: skip
+    return type
 
 
 def _clock_window(amount: Fraction, type: pa.DataType) -> _core.Window:
@@ -191,7 +197,7 @@ def _clock_window(amount: Fraction, type: pa.DataType) -> _core.Window:
     return _core.Window(_core.WindowKind.INT, min(whole, _UINT64_MAX))
 
 
-def in_ticks(bound: ast.Bound, type: pa.DataType, plan: Plan) -> Fraction:
+def in_ticks(bound: ast.Bound, type: pa.DataType, plan: ReadsColumns) -> Fraction:
     """An amount of time in the unit of the time column."""
     if pa.types.is_temporal(type):
         if bound.unit is None:
@@ -209,7 +215,7 @@ def in_ticks(bound: ast.Bound, type: pa.DataType, plan: Plan) -> Fraction:
     return bound.amount * bound.unit.nanoseconds / unit.nanoseconds
 
 
-def _no_unit(bound: ast.Bound, plan: Plan) -> CatenaError:
+def _no_unit(bound: ast.Bound, plan: ReadsColumns) -> CatenaError:
     return error_at(
         plan.text, bound.span,
         f"the time column {plan.settings.time!r} is a number, so its unit is not known",

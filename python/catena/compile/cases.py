@@ -48,8 +48,9 @@ class CaseBudget:
         """One case less; raises CatenaLimitError when there is none."""
         if self._left == 0:
             raise CatenaLimitError(
-                f"selection strategies have to tell more than {CASE_COUNT_MAX} cases apart",
-                hint="make the formulas inside NEXT, LAST and MAX smaller, with fewer conditions",
+                f"strategies and negations have to tell more than {CASE_COUNT_MAX} cases apart",
+                hint="make the formulas inside NEXT, LAST, MAX, NOT and UNLESS smaller, "
+                "with fewer conditions",
             )
         self._left -= 1
 

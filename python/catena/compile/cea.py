@@ -17,6 +17,16 @@ that it reads, and may check that what has passed since a clock's last reset lie
 Its checks come before its resets. Every run has clocks of its own. What the engine takes is
 `settled` (clocks.py): with as few clocks as need be.
 
+Conditions over several events are asked of what runs remember. While formulas are put together a
+transition says which tracks its row is appended to (tracks.py), and its conditions speak of tracks;
+what the engine takes is `remembered` (registers.py): conditions over registers and the row, and
+updates of registers. Conditions come before updates, and a run's registers are unbound at first.
+
+Where the operand of NEXT, LAST or MAX has clocks, no watcher can know beforehand how its runs stand
+to each other. Then the operand stays an automaton by itself, a *scope*, whose runs the engine
+compares while it reads (cpp/engine/contest.h), and a transition of the automaton around that stands
+for one of the operand's asks the scope to make it. The operand's clocks are the scope's business.
+
 Invariant: a run that comes to a check of a clock has reset it. A transition asks a watcher for one
 state at most. In an unfolded automaton no transition asks a watcher, and only an observer leads to
 an observer.
@@ -85,6 +95,21 @@ class Clock:
     """What it is for, in words."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """A strategy inside an automaton, whose operand's runs are compared while rows are read.
+
+    The operand's transitions are ordered by source.
+    """
+
+    strategy: ast.Strategy
+    operand: Automaton
+
+
+Asks: TypeAlias = tuple[tuple[Scope, int], ...]
+"""Scopes, and the transitions of their operands that they must make, by place."""
+
+
 Check: TypeAlias = tuple[Clock, ast.Interval]
 """What has passed on a clock lies in an interval."""
 
@@ -96,9 +121,28 @@ NO_CLOCKS: Final[Clocks] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
+class Append:
+    """A track becomes what `source` is before the row, with the row appended or not."""
+
+    track: str
+    source: str
+    appends: bool
+
+
+Appended: TypeAlias = frozenset[Append]
+Conditions: TypeAlias = frozenset[ast.Expression]
+Updates: TypeAlias = frozenset[tuple[int, ast.Expression]]
+"""What registers are set to, by their number: expressions over registers before the row, and it."""
+
+NO_APPENDS: Final[Appended] = frozenset()
+NO_CONDITIONS: Final[Conditions] = frozenset()
+NO_UPDATES: Final[Updates] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Transition:
-    """Reads a row that satisfies every predicate of the guard and every check, marks the row and
-    resets clocks to it."""
+    """Reads a row that satisfies every predicate of the guard, every check and every condition,
+    marks the row, resets clocks to it and updates registers."""
 
     source: int
     guard: Guard
@@ -110,6 +154,11 @@ class Transition:
     checks: Checks = NO_CHECKS
     """What must hold of clocks when the row is read, before they are reset."""
     resets: Clocks = NO_CLOCKS
+    appends: Appended = NO_APPENDS
+    """What becomes of tracks; of each at most one thing."""
+    conditions: Conditions = NO_CONDITIONS
+    updates: Updates = NO_UPDATES
+    asks: Asks = ()
 
     @property
     def is_marked(self) -> bool:
@@ -137,6 +186,17 @@ class Automaton:
         """The clocks that some transition checks, by number."""
         checked = {clock for t in self.transitions for clock, _ in t.checks}
         return tuple(sorted(checked, key=lambda clock: clock.number))
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The scopes that transitions ask, in the order in which they come."""
+        return tuple(dict.fromkeys(scope for t in self.transitions for scope, _ in t.asks))
+
+    @property
+    def machines(self) -> tuple[Automaton, ...]:
+        """The automaton itself and the operands of its scopes, and of theirs."""
+        inside = (machine for scope in self.scopes for machine in scope.operand.machines)
+        return (self, *inside)
 
     def leaving(self) -> dict[int, list[Transition]]:
         """The transitions by their source, for every state."""

@@ -56,12 +56,15 @@ from catena.compile.cea import (
     contradicts_itself,
     with_transitions,
 )
+from catena.query import ast
 from catena.query.format import format_interval
 
 PAIR_COUNT_MAX: Final = 200_000
 """The pairs of transitions that are looked at."""
+MONOTONIC_CLOCKS_MAX: Final = 8
+"""The clocks that chains of runs may be ordered by; the engine's limit."""
 
-_Step: TypeAlias = tuple[Transition, Transition]
+Step: TypeAlias = tuple[Transition, Transition]
 """What two runs do on one row."""
 
 _PREFIXES: Final = {ClockKind.TIME: "t", ClockKind.ROWS: "r", ClockKind.ATTRIBUTE: "a"}
@@ -69,27 +72,30 @@ _PREFIXES: Final = {ClockKind.TIME: "t", ClockKind.ROWS: "r", ClockKind.ATTRIBUT
 
 def settled(automaton: Automaton) -> Automaton:
     """The automaton with as few clocks as were found, numbered from 0."""
-    automaton = _without_idle_resets(automaton)
+    return with_transitions(automaton, settling(automaton).values())
+
+
+def settling(given: Automaton) -> dict[Transition, Transition]:
+    """By transition of an automaton, what it is in the settled one."""
+    idle = _idle_resets_dropped(given)
+    automaton = with_transitions(given, idle.values())
     if not automaton.clocks:
-        return automaton
-    steps = _steps(automaton)
+        return idle
+    steps = steps_together(automaton)
     classes = _classes(automaton, steps or ())
     conflicts = _conflicts(automaton, classes)
     resets = {t: t.resets for t in automaton.transitions}
     if steps is not None and _is_synchronous(conflicts):
         resets = {t: _resets_of(several) for several in classes for t in several}
     shared = _shared(automaton.clocks, conflicts)
-    return with_transitions(
-        automaton,
-        (
-            replace(
-                t,
-                checks=frozenset((shared[clock], interval) for clock, interval in t.checks),
-                resets=frozenset(shared[clock] for clock in resets[t]),
-            )
-            for t in automaton.transitions
-        ),
-    )
+    return {
+        t: replace(
+            kept,
+            checks=frozenset((shared[clock], interval) for clock, interval in kept.checks),
+            resets=frozenset(shared[clock] for clock in resets[kept]),
+        )
+        for t, kept in idle.items()
+    }
 
 
 def has_synchronous_resets(automaton: Automaton) -> bool:
@@ -97,10 +103,38 @@ def has_synchronous_resets(automaton: Automaton) -> bool:
 
     Of a settled automaton: if they reset the same clocks.
     """
-    steps = _steps(automaton)
+    steps = steps_together(automaton)
     if steps is None:
         return not automaton.clocks
     return _is_synchronous(_conflicts(automaton, _classes(automaton, steps)))
+
+
+def is_monotonic(automaton: Automaton) -> bool:
+    """True if the engine may keep runs in chains instead of by their clocks (paper 000, section 6).
+
+    Of a settled automaton: intervals only bound from above; transitions in step make the same
+    checks and resets, so that sets of states need no clocks to tell them apart; and what touches a
+    clock is marked, so that a reader of results finds a mark between any two gates.
+    """
+    steps = steps_together(automaton)
+    if steps is None or not 0 < len(automaton.clocks) <= MONOTONIC_CLOCKS_MAX:
+        return False
+    live = live_clocks(automaton)
+    outside = automaton.observers | {INITIAL}
+    return (
+        all(_bounds_from_above(interval) for t in automaton.transitions for _, interval in t.checks)
+        and all(a.checks == b.checks and a.resets == b.resets for a, b in steps)
+        and all(
+            t.marks or t.source in outside or t.target == FINAL
+            for t in automaton.transitions
+            if t.checks or t.resets & live[t.target]
+        )
+    )
+
+
+def _bounds_from_above(interval: ast.Interval) -> bool:
+    low = interval.low
+    return low is None or (low.amount == 0 and not interval.low_open)
 
 
 def clock_text(clock: Clock) -> str:
@@ -150,19 +184,18 @@ def live_clocks(automaton: Automaton) -> dict[int, Clocks]:
     return live
 
 
-def _without_idle_resets(automaton: Automaton) -> Automaton:
+def _idle_resets_dropped(automaton: Automaton) -> dict[Transition, Transition]:
+    """The transitions without resets of clocks that are not live afterwards."""
     live = live_clocks(automaton)
     assert not live[INITIAL], "a clock is checked that was never reset"
-    return with_transitions(
-        automaton, (replace(t, resets=t.resets & live[t.target]) for t in automaton.transitions)
-    )
+    return {t: replace(t, resets=t.resets & live[t.target]) for t in automaton.transitions}
 
 
 # ---------------------------------------------------------------------------------------------
 # Runs in step
 
 
-def _steps(automaton: Automaton) -> list[_Step] | None:
+def steps_together(automaton: Automaton) -> list[Step] | None:
     """What two runs may do on one row that start together and set the same marks; None if too much.
 
     A run in step with itself is among them.
@@ -171,7 +204,7 @@ def _steps(automaton: Automaton) -> list[_Step] | None:
     goes_with: dict[tuple[Guard, Guard], bool] = {}
     pending = [(state, state) for state in sorted(automaton.observers | {INITIAL})]
     seen = set(pending)
-    steps: list[_Step] = []
+    steps: list[Step] = []
     while pending:
         one, other = pending.pop()
         for step in _together(leaving[one], leaving[other], goes_with):
@@ -192,7 +225,7 @@ def _together(
     left: Sequence[Transition],
     right: Sequence[Transition],
     goes_with: dict[tuple[Guard, Guard], bool],
-) -> Iterator[_Step]:
+) -> Iterator[Step]:
     for a, b in product(left, right):
         if a.marks != b.marks:
             continue
@@ -203,7 +236,7 @@ def _together(
             yield a, b
 
 
-def _classes(automaton: Automaton, steps: Iterable[_Step]) -> list[list[Transition]]:
+def _classes(automaton: Automaton, steps: Iterable[Step]) -> list[list[Transition]]:
     """All transitions in classes: those in step, directly or by way of others."""
     leader = {t: t for t in automaton.transitions}
 

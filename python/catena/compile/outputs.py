@@ -1,14 +1,16 @@
 """What a match shows: the items of SELECT, resolved.
 
-Three kinds of output column: the positions of a variable, an attribute at each of those positions,
-and a measure, one value per match. All read the match's positions and the kept columns and nothing
-else, so they are computed when somebody looks, column by column (measures.py).
+Items of SELECT give three kinds of output column: the positions of a variable, an attribute at each
+of those positions, and a measure, one value per match. Beside them stand the edges of a match,
+which are its first and last row, and, for those who ask, whole rows. All read the match's positions
+and the kept columns and nothing else, so they are computed when somebody looks, column by column
+(match_table.py).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from catena.compile.cea import Automaton
 from catena.errors import error_at
@@ -61,7 +63,33 @@ class MeasureOutput:
         )
 
 
-Output: TypeAlias = PositionsOutput | AttributeOutput | MeasureOutput
+@dataclass(frozen=True, slots=True)
+class EdgeOutput:
+    """The position of a match's first or last row, or an attribute of that row."""
+
+    name: str
+    edge: Literal["start", "end"]
+    attribute: str | None = None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOutput:
+    """The rows marked with a variable, as structs of these attributes."""
+
+    name: str
+    variable: str
+    attributes: tuple[str, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (self.variable,)
+
+
+Output: TypeAlias = PositionsOutput | AttributeOutput | MeasureOutput | EdgeOutput | RowsOutput
 
 
 def outputs_of(query: ast.Query, automaton: Automaton, text: str) -> tuple[Output, ...]:
@@ -105,6 +133,10 @@ def output_columns(outputs: tuple[Output, ...]) -> tuple[str, ...]:
         match output:
             case AttributeOutput():
                 names.append(output.attribute)
+            case EdgeOutput(attribute=str(name)):
+                names.append(name)
+            case RowsOutput():
+                names.extend(output.attributes)
             case MeasureOutput():
                 names.extend(_measured_attributes(output.expression))
     return tuple(dict.fromkeys(names))

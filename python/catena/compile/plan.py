@@ -10,22 +10,28 @@ other's snapshots.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from catena import _core
-from catena.compile.automaton import ColumnNames, build, comparing_clocks, dead_part
+from catena.compile.automaton import ColumnNames, build, comparing_registers, dead_part
 from catena.compile.cea import (
     NO_CHECKS,
     NO_CLOCKS,
+    NO_CONDITIONS,
+    NO_UPDATES,
     Automaton,
     Checks,
     Clock,
     ClockKind,
     Clocks,
+    Conditions,
     Guard,
+    Scope,
     Transition,
+    Updates,
     project,
     show,
 )
@@ -34,11 +40,20 @@ from catena.compile.clocks import (
     check_order,
     clock_text,
     has_synchronous_resets,
+    is_monotonic,
     settled,
 )
 from catena.compile.outputs import Output, output_columns, outputs_of
+from catena.compile.registers import (
+    Held,
+    has_synchronous_updates,
+    read_registers,
+    remembered,
+)
 from catena.compile.selection import COMPARING
-from catena.errors import CatenaError, error_at
+from catena.compile.ties import tied
+from catena.compile.tracks import has_conditions
+from catena.errors import CatenaError, CatenaLimitError, error_at
 from catena.query import ast
 from catena.query.check import check
 from catena.query.format import format_expression, format_formula, format_window
@@ -46,10 +61,22 @@ from catena.query.normalize import normalize, subexpressions, subformulas
 from catena.query.parse import parse
 
 PLAN_VERSION: Final = 1
+ATTRIBUTE_CLOCKS_MAX: Final = 6
+"""The attributes that may be clocks inside a formula; the engine's limit."""
+
+CORE_STRATEGIES: Final = {
+    ast.Strategy.NEXT: _core.Strategy.NEXT,
+    ast.Strategy.LAST: _core.Strategy.LAST,
+    ast.Strategy.MAX: _core.Strategy.MAX,
+}
+"""Those that the core evaluates in a way of their own."""
 
 
 ClockBound: TypeAlias = tuple[ClockKind, str | None, ast.Interval]
 """An interval of what clocks of a kind, over a column if that is an attribute's, may show."""
+
+Action: TypeAlias = tuple[Checks, Clocks, Conditions, Updates]
+"""What a transition asks of clocks and does to them, and the same of registers."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +87,34 @@ class Settings:
     time: str | None = None
     stream: str | None = None
     time_unit: ast.Unit | None = None
+
+
+class ReadsColumns(Protocol):
+    """What the columns of a stream must be told of whoever reads them."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def part_keys(self) -> tuple[str, ...]:
+        """The columns that the core divides the stream by."""
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        """The columns whose values predicates and clocks read."""
+
+    @property
+    def kept_columns(self) -> tuple[str, ...]:
+        """The columns whose values results show."""
+
+    @property
+    def order_columns(self) -> tuple[str, ...]:
+        """The columns whose values must not fall."""
+
+    @property
+    def measures_by_units(self) -> bool:
+        """True if the time is compared with durations that have a unit."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +128,27 @@ class Plan:
     automaton: Automaton
     variables: tuple[str, ...]
     outputs: tuple[Output, ...]
+    registers: tuple[Held, ...] = ()
+    ties: tuple[str, ...] = ()
+    """Attributes in which all events of a match are equal, so that parts may be told apart by
+    them; a row with a null or NaN there takes no part."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A plan goes to other processes without what has been worked out from it."""
+        return Plan, tuple(getattr(self, field.name) for field in fields(self))
 
     @cached_property
     def guards(self) -> tuple[Guard, ...]:
         """The distinct guards of the automaton, then that of FROM if there is one."""
-        guards = dict.fromkeys(t.guard for t in self.automaton.transitions if t.guard)
+        guards = dict.fromkeys(t.guard for t in self._transitions if t.guard)
         if self.row_guard is not None:
             guards[self.row_guard] = None
         return tuple(guards)
+
+    @cached_property
+    def _transitions(self) -> tuple[Transition, ...]:
+        """Those of the automaton and of the scopes in it."""
+        return tuple(t for machine in self.automaton.machines for t in machine.transitions)
 
     @cached_property
     def row_guard(self) -> Guard | None:
@@ -96,6 +164,19 @@ class Plan:
         return tuple(dict.fromkeys(name for group in self.query.partition for name in group))
 
     @cached_property
+    def part_keys(self) -> tuple[str, ...]:
+        """The attributes that the engine divides the stream by, ties last."""
+        return self.keys + self.ties
+
+    @cached_property
+    def consume(self) -> ast.Consume:
+        """What the engine's parts are told to consume: all of them are one part of the query's
+        where only ties divide them."""
+        if self.ties and self.query.consume is ast.Consume.PARTITION:
+            return ast.Consume.ANY
+        return self.query.consume
+
+    @cached_property
     def limit(self) -> int | None:
         """The number of matches reported per row that ends some."""
         if self.query.strategy is ast.Strategy.ANY:
@@ -104,18 +185,20 @@ class Plan:
 
     @cached_property
     def read_columns(self) -> tuple[str, ...]:
-        """The columns whose values predicates and clocks read."""
+        """The columns whose values predicates, registers and clocks read."""
+        predicates = (p for guard in self.guards for p in sorted(guard, key=format_expression))
+        held = (register.value for register in self.registers if register.value is not None)
+        updates = (value for _, value in self.updates)
         names = dict.fromkeys(
             e.name
-            for guard in self.guards
-            for predicate in sorted(guard, key=format_expression)
-            for e in subexpressions(predicate)
+            for expression in (*predicates, *self.conditions, *updates, *held)
+            for e in subexpressions(expression)
             if isinstance(e, ast.Attribute)
         )
         window = self.query.window
         clock = [window.attribute] if isinstance(window, ast.AttributeWindow) else []
         time = [self.settings.time] if self.settings.time else []
-        return tuple(dict.fromkeys([*names, *time, *clock]))
+        return tuple(dict.fromkeys([*names, *self.ties, *time, *clock, *self.attribute_clocks]))
 
     @cached_property
     def kept_columns(self) -> tuple[str, ...]:
@@ -125,14 +208,39 @@ class Plan:
         return tuple(dict.fromkeys([*time, *self.keys, *output_columns(self.outputs)]))
 
     @cached_property
+    def order_columns(self) -> tuple[str, ...]:
+        """The columns whose values must not fall: the time, and attributes that are clocks."""
+        window = self.query.window
+        time = [self.settings.time] if self.settings.time else []
+        clock = [window.attribute] if isinstance(window, ast.AttributeWindow) else []
+        return tuple(dict.fromkeys([*time, *clock, *self.attribute_clocks]))
+
+    @cached_property
+    def measures_by_units(self) -> bool:
+        """True if the window is a duration that has a unit."""
+        window = self.query.window
+        return isinstance(window, ast.TimeWindow) and window.bound.unit is not None
+
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """All columns that a batch must have."""
         return tuple(dict.fromkeys([*self.read_columns, *self.kept_columns]))
 
     @cached_property
     def clocks(self) -> tuple[Clock, ...]:
-        """The automaton's clocks, by number."""
-        return self.automaton.clocks
+        """The automaton's clocks, by number, and then those of the scopes in it."""
+        return tuple(clock for machine in self.automaton.machines for clock in machine.clocks)
+
+    @cached_property
+    def compares_clocks(self) -> bool:
+        """True if a strategy compares runs that have clocks."""
+        compares = self.query.strategy in COMPARING
+        return bool(self.automaton.scopes) or (compares and bool(self.clocks))
+
+    @cached_property
+    def attribute_clocks(self) -> tuple[str, ...]:
+        """The attributes that clocks follow."""
+        return tuple(dict.fromkeys(clock.column for clock in self.clocks if clock.column))
 
     @cached_property
     def bounds(self) -> tuple[ClockBound, ...]:
@@ -140,7 +248,7 @@ class Plan:
         return tuple(
             dict.fromkeys(
                 (clock.kind, clock.column, interval)
-                for t in self.automaton.transitions
+                for t in self._transitions
                 for clock, interval in sorted(t.checks, key=check_order)
             )
         )
@@ -151,15 +259,45 @@ class Plan:
         return has_synchronous_resets(self.automaton)
 
     @cached_property
+    def has_synchronous_updates(self) -> bool:
+        """True if runs that give one result are known to agree on their registers."""
+        return has_synchronous_updates(self.automaton)
+
+    @cached_property
+    def conditions(self) -> tuple[ast.Expression, ...]:
+        """The distinct conditions over registers, in an order of their own."""
+        found = {c for t in self.automaton.transitions for c in t.conditions}
+        return tuple(sorted(found, key=format_expression))
+
+    @cached_property
+    def updates(self) -> tuple[tuple[int, ast.Expression], ...]:
+        """The distinct updates, registers with what they are set to, in an order of their own."""
+        found = {update for t in self.automaton.transitions for update in t.updates}
+        return tuple(sorted(found, key=lambda update: (update[0], format_expression(update[1]))))
+
+    @cached_property
+    def is_monotonic(self) -> bool:
+        """True if all clocks are bounded from above and runs may be kept in chains."""
+        alone = not self.compares_clocks and not self.conditions
+        return alone and is_monotonic(self.automaton)
+
+    @cached_property
     def cea(self) -> _core.Cea:
         """The automaton as the engine takes it."""
+        return self._machine(self.automaton)
+
+    def _machine(self, automaton: Automaton) -> _core.Cea:
+        """An automaton as the engine takes it; guards and bounds are numbered for all alike."""
         guard_ids = {guard: i for i, guard in enumerate(self.guards)}
         variable_ids = {name: i for i, name in enumerate(self.variables)}
-        marks = dict.fromkeys([frozenset[str](), *(t.marks for t in self.automaton.transitions)])
+        marks = dict.fromkeys([frozenset[str](), *(t.marks for t in automaton.transitions)])
         mark_ids = {names: i for i, names in enumerate(marks)}
-        action_ids = {action: i for i, action in enumerate(self._actions)}
+        action_ids = {action: i for i, action in enumerate(_actions(automaton))}
+        asks = dict.fromkeys([(), *(t.asks for t in automaton.transitions)])
+        ask_ids = {asked: i for i, asked in enumerate(asks)}
+        scope_ids = {scope: i for i, scope in enumerate(automaton.scopes)}
         return _core.Cea(
-            state_count=self.automaton.state_count,
+            state_count=automaton.state_count,
             initial=[0],
             final=[1],
             transitions=[
@@ -169,26 +307,46 @@ class Plan:
                     mark_ids[t.marks],
                     t.target,
                     t.is_marked,
-                    action_ids[t.checks, t.resets],
+                    action_ids[_action_of(t)],
+                    ask_ids[t.asks],
                 )
-                for t in self.automaton.transitions
+                for t in automaton.transitions
             ],
             marks=[sorted(variable_ids[name] for name in names) for names in marks],
             variable_count=len(self.variables),
             guard_count=len(self.guards),
-            observers=sorted(self.automaton.observers),
-            clock_kinds=[clock.kind.value for clock in self.clocks],
+            observers=sorted(automaton.observers),
+            clock_kinds=[self._kind_of(clock) for clock in automaton.clocks],
             interval_count=len(self.bounds),
-            actions=[self._action(checks, resets) for checks, resets in self._actions],
+            actions=[self._clock_action(checks, resets) for checks, resets, _, _ in action_ids],
+            is_monotonic=automaton is self.automaton and self.is_monotonic,
+            register_count=len(self.registers),
+            condition_reads=[sorted(read_registers(c)) for c in self.conditions],
+            update_reads=[sorted(read_registers(value)) for _, value in self.updates],
+            register_actions=[
+                self._register_action(asked, made) for _, _, asked, made in action_ids
+            ],
+            scopes=[
+                (CORE_STRATEGIES[scope.strategy], self._machine(scope.operand))
+                for scope in scope_ids
+            ],
+            asks=[[(scope_ids[scope], place) for scope, place in asked] for asked in asks],
         )
 
-    @cached_property
-    def _actions(self) -> tuple[tuple[Checks, Clocks], ...]:
-        """What transitions do with clocks, each once; first of all nothing."""
-        found = ((t.checks, t.resets) for t in self.automaton.transitions)
-        return tuple(dict.fromkeys([(NO_CHECKS, NO_CLOCKS), *found]))
+    def _kind_of(self, clock: Clock) -> int:
+        """What a clock measures, as the engine numbers it: attributes come one after the other."""
+        first = clock.kind.value
+        return first + self.attribute_clocks.index(clock.column) if clock.column else first
 
-    def _action(self, checks: Checks, resets: Clocks) -> tuple[list[tuple[int, int]], list[int]]:
+    def _register_action(
+        self, conditions: Conditions, updates: Updates
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        asked = sorted(map(self.conditions.index, conditions))
+        return asked, sorted((update[0], self.updates.index(update)) for update in updates)
+
+    def _clock_action(
+        self, checks: Checks, resets: Clocks
+    ) -> tuple[list[tuple[int, int]], list[int]]:
         bound_ids = {bound: i for i, bound in enumerate(self.bounds)}
         asked = [
             (clock.number, bound_ids[clock.kind, clock.column, interval])
@@ -206,15 +364,17 @@ class Plan:
             f"strategy {query.strategy.value}",
             f"window {format_window(query.window) if query.window else 'none'}",
             f"partition {', '.join(self.keys) or 'none'}",
+            *([f"ties {', '.join(self.ties)}"] if self.ties else []),
             f"consume {query.consume.value}",
             f"limit {query.limit or 'none'}",
             f"variables {', '.join(self.variables) or 'none'}",
             f"kept {', '.join(self.kept_columns) or 'none'}",
             *(f"guard {i}: {guard_text(guard)}" for i, guard in enumerate(self.guards)),
-            *(f"clock {clock_text(clock)}: {counted(clock)}" for clock in self.clocks),
+            *(f"clock {clock_text(clock)}: {counted(clock)}" for clock in self.automaton.clocks),
+            *(f"register ${i}: {held.text}" for i, held in enumerate(self.registers)),
             f"states {self.automaton.state_count}",
             *([f"observers {self.observers_text}"] if self.automaton.observers else []),
-            *self.transition_lines(),
+            *transition_lines(self.automaton),
         ]
         return "\n".join(lines) + "\n"
 
@@ -223,32 +383,73 @@ class Plan:
         """The numbers of the observers."""
         return ", ".join(map(str, sorted(self.automaton.observers)))
 
-    def transition_lines(self) -> list[str]:
-        """One line per transition: `0 -> 2  [type = 'T'] {x}`; `0 ~> 3  [...]` if it watches.
-
-        With clocks: `0 -> 2  [type = 'T'] {x} when t0 <= 5 s reset t1`.
-        """
-        return [
-            self._transition_line(t)
-            for t in sorted(
-                self.automaton.transitions,
-                key=lambda t: (
-                    *(t.source, t.target, guard_text(t.guard), sorted(t.marks)),
-                    action_text(t),
-                ),
-            )
-        ]
-
-    def _transition_line(self, t: Transition) -> str:
-        if t.target in self.automaton.observers:
-            return f"{t.source} ~> {t.target}  [{guard_text(t.guard)}]"
-        marks = "hidden" if t.hides else ", ".join(sorted(t.marks))
-        return f"{t.source} -> {t.target}  [{guard_text(t.guard)}] {{{marks}}}{action_text(t)}"
-
     @cached_property
     def hash(self) -> str:
         """A fingerprint of the plan's text."""
         return hashlib.sha256(self.to_text().encode()).hexdigest()
+
+
+def _action_of(t: Transition) -> Action:
+    return t.checks, t.resets, t.conditions, t.updates
+
+
+def _actions(automaton: Automaton) -> tuple[Action, ...]:
+    """What transitions do with clocks and registers, each once; first of all nothing."""
+    nothing: Action = (NO_CHECKS, NO_CLOCKS, NO_CONDITIONS, NO_UPDATES)
+    return tuple(dict.fromkeys([nothing, *map(_action_of, automaton.transitions)]))
+
+
+def _actions_text(t: Transition) -> str:
+    """What a transition does with clocks and registers."""
+    asked = " AND ".join(sorted(map(format_expression, t.conditions)))
+    updates = sorted(t.updates, key=lambda update: update[0])
+    made = ", ".join(f"${number} = {format_expression(value)}" for number, value in updates)
+    return action_text(t) + (f" if {asked}" if asked else "") + (f" set {made}" if made else "")
+
+
+def scope_names(automaton: Automaton, within: str = "") -> dict[Scope, str]:
+    """The numbers of an automaton's scopes; those in scope 1 are 1.0, 1.1, and so on."""
+    names: dict[Scope, str] = {}
+    for i, scope in enumerate(automaton.scopes):
+        names[scope] = f"{within}{i}"
+        names |= scope_names(scope.operand, f"{within}{i}.")
+    return names
+
+
+def transition_lines(automaton: Automaton) -> list[str]:
+    """One line per transition: `0 -> 2  [type = 'T'] {x}`; `0 ~> 3  [...]` if it watches.
+
+    With clocks: `0 -> 2  [type = 'T'] {x} when t0 <= 5 s reset t1`; with registers:
+    `2 -> 1  [type = 'H'] {y} if id = $0 set $1 = v`. If it asks scope 0 to make its transition 3:
+    `0 -> 2  [type = 'T'] {x} by 0: 3`. Then the scopes.
+    """
+    names = scope_names(automaton)
+    ordered = sorted(
+        automaton.transitions,
+        key=lambda t: (
+            *(t.source, t.target, guard_text(t.guard), sorted(t.marks)),
+            _actions_text(t),
+        ),
+    )
+    lines = [_transition_line(t, automaton, names) for t in ordered]
+    for scope, name in names.items():
+        operand = scope.operand
+        lines.append(f"scope {name}: {scope.strategy.value}, {operand.state_count} states")
+        lines += [f"clock {clock_text(c)}: {counted(c)}" for c in operand.clocks]
+        lines += [
+            f"{place}: {_transition_line(t, operand, names)}"
+            for place, t in enumerate(operand.transitions)
+        ]
+    return lines
+
+
+def _transition_line(t: Transition, automaton: Automaton, names: Mapping[Scope, str]) -> str:
+    if t.target in automaton.observers:
+        return f"{t.source} ~> {t.target}  [{guard_text(t.guard)}]"
+    marks = "hidden" if t.hides else ", ".join(sorted(t.marks))
+    asked = ", ".join(f"{names[scope]}: {place}" for scope, place in t.asks)
+    by = f" by {asked}" if asked else ""
+    return f"{t.source} -> {t.target}  [{guard_text(t.guard)}] {{{marks}}}{_actions_text(t)}{by}"
 
 
 def counted(clock: Clock) -> str:
@@ -277,7 +478,7 @@ def compile_query(text: str, settings: Settings) -> Plan:
     query = parse(text)
     check(query, text)
     _check_clauses(query, settings, text)
-    normal_form = normalize(query.formula, text)
+    normal_form = normalize(query.formula)
     names = ColumnNames(settings.type, settings.stream)
     chosen = normal_form
     if query.strategy is ast.Strategy.STRICT:
@@ -288,17 +489,66 @@ def compile_query(text: str, settings: Settings) -> Plan:
     outputs = outputs_of(query, whole, text)
     variables = tuple(dict.fromkeys(v for output in outputs for v in output.variables))
     compares = query.strategy in COMPARING
-    if compares and whole.clocks:
-        raise comparing_clocks(text, query.formula.span, query.strategy)
+    remembering = remembered((show if compares else project)(whole, variables))
+    if remembering.automaton.is_empty:
+        raise _never_matches(query, chosen, names, text)
+    ties: tuple[str, ...] = ()
+    if _may_divide(query):
+        remembering, ties = tied(remembering)
+    if has_conditions(remembering.automaton):
+        _check_comparisons(query, remembering.automaton, text)
+    automaton = settled(remembering.automaton)
+    _check_attribute_clocks(automaton)
+    _check_compared_clocks(query, automaton, text)
     return Plan(
         text=text,
         settings=settings,
         query=query,
         normal_form=normal_form,
-        automaton=settled((show if compares else project)(whole, variables)),
+        automaton=automaton,
         variables=variables,
         outputs=outputs,
+        registers=remembering.registers,
+        ties=ties,
     )
+
+
+def _may_divide(query: ast.Query) -> bool:
+    """Whether the parts of a query may be divided further without changing what it means."""
+    counts_rows = isinstance(query.window, ast.EventsWindow)
+    consumes_parts = query.consume is ast.Consume.PARTITION and query.partition
+    return not (counts_rows or consumes_parts)
+
+
+def _check_comparisons(query: ast.Query, automaton: Automaton, text: str) -> None:
+    """Refuses strategies that compare runs with registers, or run beside such."""
+    if query.strategy in COMPARING:
+        raise comparing_registers(text, query.formula.span, query.strategy)
+    if automaton.scopes:
+        raise comparing_registers(text, query.formula.span, automaton.scopes[0].strategy)
+
+
+def _check_compared_clocks(query: ast.Query, automaton: Automaton, text: str) -> None:
+    """Refuses strategies that compare runs whose clocks follow attributes."""
+    compares = query.strategy in COMPARING or bool(automaton.scopes)
+    clocks = [clock for machine in automaton.machines for clock in machine.clocks]
+    if compares and any(clock.column for clock in clocks):
+        raise error_at(
+            text,
+            query.formula.span,
+            "NEXT, LAST and MAX over WITHIN n [attribute] inside a formula are not supported yet",
+            hint="measure by time or by EVENTS, or write the window after the whole formula",
+        )
+
+
+def _check_attribute_clocks(automaton: Automaton) -> None:
+    columns = {clock.column for clock in automaton.clocks if clock.column}
+    if len(columns) > ATTRIBUTE_CLOCKS_MAX:
+        raise CatenaLimitError(
+            f"{len(columns)} attributes are clocks of WITHIN inside the formula, "
+            f"at most {ATTRIBUTE_CLOCKS_MAX} may be",
+            hint="measure some of the parts by time, or by the same attribute",
+        )
 
 
 def _check_clauses(query: ast.Query, settings: Settings, text: str) -> None:
@@ -306,17 +556,11 @@ def _check_clauses(query: ast.Query, settings: Settings, text: str) -> None:
         raise _no_time(text, query.window.span, "a window of time")
     for formula in subformulas(query.formula):
         match formula:
-            case ast.Within(limit=ast.AttributeWindow() as window):
-                raise error_at(
-                    text,
-                    window.span,
-                    "an attribute as the clock of WITHIN inside a formula is not supported yet",
-                    hint="write it after the whole formula, or give a time or n EVENTS",
-                )
             case ast.Within(limit=ast.TimeWindow() | ast.Interval() as bound):
                 pass
             case (
                 ast.Sequence(interval=ast.Interval() as bound)
+                | ast.AbsentBetween(interval=ast.Interval() as bound)
                 | ast.Iteration(interval=ast.Interval() as bound)
             ):
                 pass
@@ -348,6 +592,8 @@ def _never_matches(
         for f in subformulas(part)
     )
     hint = "AND keeps what both sides match with equal marks; a filter must be satisfiable"
-    if compares:
+    if isinstance(part, ast.Unless):
+        hint = "every match of its left side has one of its right side inside"
+    elif compares:
         hint = "NEXT, LAST and MAX compare with all matches of the stream, also with earlier ones"
     return error_at(text, span, f"{shown} can never match", hint=hint)

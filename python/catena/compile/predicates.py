@@ -1,4 +1,4 @@
-"""Predicates meet columns: guards become one typed program for the engine.
+"""Predicates meet columns: guards and conditions become one typed program for the engine.
 
 A query names attributes; what they are is known when the first batch comes. Binding gives every
 expression a type, converts where SQL would, and refuses what cannot be compared, pointing into the
@@ -7,6 +7,9 @@ query. Equal subexpressions become one node, so `type = 'T'` in ten guards is co
 Types: bool, int, float and string; timestamps, dates and durations are ints with a unit. Comparing
 ints with floats goes through float64. Values that int64 may not hold (uint64 columns, times in
 different units) are computed in 128 bits.
+
+What a register holds has the type of what it is set to; times in registers are in nanoseconds, so
+that they outlast a change of the column's unit between batches.
 """
 
 from __future__ import annotations
@@ -14,13 +17,14 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast, get_args
 
 import pyarrow as pa
 
 from catena import _core
 from catena.compile.cea import Guard
-from catena.errors import CatenaError, error_at
+from catena.compile.registers import Held
+from catena.errors import CatenaDataError, CatenaError, error_at
 from catena.query import ast
 from catena.query.format import format_expression
 from catena.unify import is_text
@@ -58,28 +62,145 @@ class Value:
         return self.kind in ("timestamp", "date", "duration")
 
 
-def bind_guards(guards: Sequence[Guard], schema: pa.Schema, text: str) -> _core.Program:
-    """The program that tells for each row which guards it satisfies."""
-    builder = _ProgramBuilder(schema, text)
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What is asked of registers: what these hold, conditions over them, what they are set to."""
+
+    registers: Sequence[Held] = ()
+    conditions: Sequence[ast.Expression] = ()
+    updates: Sequence[tuple[int, ast.Expression]] = ()
+    """Each with a register that is set to it."""
+
+
+def value_from(kind: str, is_wide: bool, zone: str | None, is_zoned: bool, **_: object) -> Value:
+    """What is known of a register, as a snapshot has it."""
+    if kind not in get_args(Kind):
+        raise ValueError(f"there is no kind of value {kind!r}")
+    return Value(0, cast(Kind, kind), bool(is_wide), 1, zone, bool(is_zoned))
+
+
+def bind_program(
+    guards: Sequence[Guard],
+    asked: Conditions,
+    schema: pa.Schema,
+    text: str,
+    known: Sequence[Value] = (),
+) -> tuple[_core.Program, tuple[Value, ...]]:
+    """The program that tells for each row which guards it satisfies, and what conditions and
+    updates of registers are; and what is known of the registers by now, given what was `known`."""
+    builder = _ProgramBuilder(schema)
     for guard in guards:
-        builder.add_guard(guard)
+        builder.add_guard(guard, text)
+    builder.text = text
+    registers = builder.take_registers(asked.registers, known)
+    for condition in asked.conditions:
+        builder.add_condition(condition)
+    for number, value in asked.updates:
+        builder.add_update(number, value)
+    builder.program.validate()
+    return builder.program, registers
+
+
+def bind_predicates(predicates: Sequence[tuple[Guard, str]], schema: pa.Schema) -> _core.Program:
+    """The program for guards that stand in texts of their own."""
+    builder = _ProgramBuilder(schema)
+    for guard, text in predicates:
+        builder.add_guard(guard, text)
     builder.program.validate()
     return builder.program
 
 
 class _ProgramBuilder:
-    def __init__(self, schema: pa.Schema, text: str) -> None:
+    def __init__(self, schema: pa.Schema) -> None:
         self.program = _core.Program()
         self._schema = schema
-        self._text = text
+        self.text = ""  # Of the guard at hand, for error messages.
         self._nodes: dict[tuple[object, ...], int] = {}
+        self._registers: tuple[Value, ...] = ()
 
-    def add_guard(self, guard: Guard) -> None:
+    def add_guard(self, guard: Guard, text: str) -> None:
+        self.text = text
         nodes = [self._truth(part).node for part in sorted(guard, key=format_expression)]
         whole = nodes[0]
         for node in nodes[1:]:
             whole = self._node("and", "bool", whole, node)
         self.program.add_guard(whole)
+
+    def add_condition(self, condition: ast.Expression) -> None:
+        self.program.add_condition(self._truth(condition).node)
+
+    def add_update(self, number: int, value: ast.Expression) -> None:
+        self.program.add_update(self._in_register(self._value(value), number).node)
+
+    # Registers
+
+    def take_registers(
+        self, registers: Sequence[Held], known: Sequence[Value]
+    ) -> tuple[Value, ...]:
+        """Learns of what kind registers are; they may have been of another in earlier batches."""
+        kinds = [self._held(register) for register in registers]
+        if known:
+            kinds = list(map(_joined, registers, known, kinds))
+        self._registers = tuple(kinds)
+        return self._registers
+
+    def _held(self, register: Held) -> Value:
+        if register.value is None or register.what == "count":
+            return Value(0, "int")
+        if register.what == "sum":
+            value = self._number(register.value)
+            return Value(0, value.kind, is_wide=value.kind == "int")
+        value = self._value(register.value)
+        if value.is_temporal:  # In nanoseconds, whatever the unit of a batch is.
+            return replace(value, node=0, is_wide=True, tick_ns=1)
+        return replace(value, node=0, literal=None)
+
+    def _register(self, number: int) -> Value:
+        held = self._registers[number]
+        if held.kind == "null":
+            return Value(self._unknown().node, "null")
+        return replace(held, node=self._node("register", held.storage, value=number))
+
+    def _in_register(self, value: Value, number: int) -> Value:
+        """A value as the register keeps it."""
+        held = self._registers[number]
+        if value.kind == "null":
+            return value
+        if value.is_temporal:
+            return self._rescaled(value, 1)
+        if held.kind == "float":
+            return self._to_float(value)
+        return self._to_wide(value) if held.is_wide else value
+
+    def _if_bound(self, expression: ast.IfBound) -> Value:
+        number = _number_of(expression.operand)
+        held = self._registers[number]
+        otherwise = self._in_register(self._value(expression.otherwise), number)
+        if held.kind == "null":
+            return otherwise
+        register = self._register(number).node
+        return replace(held, node=self._node("if_bound", held.storage, register, otherwise.node))
+
+    def _accumulate(self, expression: ast.Accumulate) -> Value:
+        value = self._value(expression.value)
+        if expression.function == "count":
+            before = self._value(expression.operand)
+            return Value(self._node("count", "int", before.node, value.node), "int")
+        number = _number_of(expression.operand)
+        held = self._registers[number]
+        if held.kind == "null":
+            return value
+        added = self._in_register(value, number)
+        register = self._register(number).node
+        node = self._node(expression.function, held.storage, register, added.node)
+        return replace(held, node=node)
+
+    def _narrow(self, expression: ast.Narrow) -> Value:
+        value = self._value(expression.operand)
+        if value.kind != "int":
+            return value
+        wide = self._to_wide(value)
+        return Value(self._node("narrow", "int", wide.node), "int")
 
     # Nodes
 
@@ -91,7 +212,7 @@ class _ProgramBuilder:
         return self._nodes[key]
 
     def _error(self, node: ast.Node, message: str, hint: str | None = None) -> CatenaError:
-        return error_at(self._text, node.span, message, hint=hint)
+        return error_at(self.text, node.span, message, hint=hint)
 
     def _bool(self, op: str, left: int, right: int = 0) -> Value:
         return Value(self._node(op, "bool", left, right), "bool")
@@ -152,6 +273,26 @@ class _ProgramBuilder:
                 op = "and" if isinstance(expression, ast.LogicalAnd) else "or"
                 left, right = self._truth(expression.left), self._truth(expression.right)
                 return self._bool(op, left.node, right.node)
+            case _:
+                return self._remembered(expression)
+
+    def _remembered(self, expression: ast.Expression) -> Value:
+        match expression:
+            case ast.Register():
+                return self._register(expression.number)
+            case ast.Unbound():
+                return Value(self._node("unbound", "bool"), "null")
+            case ast.IsBound():
+                number = _number_of(expression.operand)
+                storage = self._registers[number].storage
+                register = self._node("register", storage, value=number)
+                return self._bool("is_bound", register)
+            case ast.IfBound():
+                return self._if_bound(expression)
+            case ast.Accumulate():
+                return self._accumulate(expression)
+            case ast.Narrow():
+                return self._narrow(expression)
             case _:
                 raise self._error(
                     expression, f"{format_expression(expression)} cannot stand in a predicate"
@@ -377,6 +518,28 @@ class _ProgramBuilder:
         by = self._node("literal", "wide", value=factor)
         node = self._node("*", "wide", value.node, by)
         return replace(value, node=node, tick_ns=tick_ns)
+
+
+def _number_of(register: ast.Expression) -> int:
+    assert isinstance(register, ast.Register)
+    return register.number
+
+
+def _joined(register: Held, before: Value, now: Value) -> Value:
+    """What a register is whose kind was one thing in earlier batches and is another now."""
+    if now.kind == "null":
+        return before
+    if before.kind == "null" or replace(before, zone=now.zone) == now:
+        return now
+    if before.kind in ("int", "float") and now.kind in ("int", "float"):
+        kind: Kind = "float" if "float" in (before.kind, now.kind) else "int"
+        return Value(0, kind, is_wide=kind == "int" and (before.is_wide or now.is_wide))
+    if before.is_temporal and _comparable(before, now):
+        return now
+    raise CatenaDataError(
+        f"{register.text} was a {_shown(before)} in earlier rows and is a {_shown(now)} now",
+        hint="give all batches of a stream the same types",
+    )
 
 
 def _column_value(type: pa.DataType) -> Value | None:

@@ -57,10 +57,12 @@ from catena.compile.cea import (
     INITIAL,
     NO_MARKS,
     TRUE,
+    Appended,
     Automaton,
     Guard,
     Marks,
     Transition,
+    When,
     contradicts_itself,
     trimmed,
     with_transitions,
@@ -85,7 +87,7 @@ COMPARING: Final = frozenset({ast.Strategy.NEXT, ast.Strategy.LAST, ast.Strategy
 
 def selected(strategy: ast.Strategy, operand: Automaton, budget: CaseBudget) -> Automaton:
     """The complex events of the operand that the strategy leaves."""
-    assert strategy not in COMPARING or not operand.clocks, "clocks cannot be compared yet"
+    assert strategy not in COMPARING or not operand.clocks, "what has clocks is a scope"
     match strategy:
         case ast.Strategy.ALL:
             return operand
@@ -162,6 +164,11 @@ class _Run:
     source: int
     marks: Marks
     target: int
+    appends: Appended
+
+    def over(self, guard: Guard, when: When) -> Transition:
+        """As a transition, on rows of a guard and states of watchers."""
+        return Transition(self.source, guard, self.marks, self.target, when, appends=self.appends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +206,7 @@ class _Ordered:
                 else:
                     steps[-1].append((guard, result))
         watcher = watcher_of(steps)
-        transitions = (
-            Transition(run.source, guard, run.marks, run.target, ((watcher, number),))
-            for number, guard, run in runs
-        )
+        transitions = (run.over(guard, ((watcher, number),)) for number, guard, run in runs)
         return trimmed(with_transitions(self._operand, transitions))
 
     def _number(self, ranking: _Ranking) -> int:
@@ -236,7 +240,9 @@ class _Ordered:
         for equals in self._order(groups, taken):
             fresh = {t.target for t in equals} - reached
             reached |= fresh
-            kept += [_Run(t.source, t.marks, t.target) for t in equals if t.target in fresh]
+            kept += [
+                _Run(t.source, t.marks, t.target, t.appends) for t in equals if t.target in fresh
+            ]
             after.append(frozenset(fresh - {FINAL}))
         after[-1] |= {INITIAL}  # The last class does not mark the row and has an empty D.
         return kept, tuple(group for group in after if group)
@@ -347,17 +353,12 @@ class _Maximal:
                 else:
                     steps[-1].append((guard, self._watched.number(result)))
         watcher = watcher_of(steps)
-        transitions = [
-            Transition(run.source, guard, run.marks, run.target, ((watcher, number),))
-            for number, guard, run in unmarked
-        ]
+        transitions = [run.over(guard, ((watcher, number),)) for number, guard, run in unmarked]
         for rivals in self._carried:
             when = tuple(zip(self._watchers, rivals.joint, strict=True))
             for guard, result in self._results(rivals, self._once_marked):
                 assert isinstance(result, _Run), "the watcher has seen every row"
-                transitions.append(
-                    Transition(result.source, guard, result.marks, result.target, when)
-                )
+                transitions.append(result.over(guard, when))
         count = self._operand.state_count + len(self._states)
         return trimmed(with_transitions(Automaton(count, ()), transitions))
 
@@ -378,7 +379,7 @@ class _Maximal:
         yield _Rivals(joint, waiting.same | {INITIAL}, waiting.more)
         for t in _half(rivals.same, taken, False):
             if t.target in after.same:
-                yield _Run(t.source, NO_MARKS, t.target)
+                yield _Run(t.source, NO_MARKS, t.target, t.appends)
         yield from self._carrying(rivals, taken, joint, True, lambda state: state)
 
     def _once_marked(
@@ -402,7 +403,7 @@ class _Maximal:
         carried = after.without_final()
         for t in _half(rivals.same, taken, is_marked):
             if t.target in after.same:
-                yield _Run(source(t.source), t.marks, self._state(t.target, carried))
+                yield _Run(source(t.source), t.marks, self._state(t.target, carried), t.appends)
 
     def _state(self, state: int, rivals: _Rivals) -> int:
         """The number of the operand's state with rivals."""

@@ -17,22 +17,18 @@ of watchers' states that some stream leads to; `STATE_COUNT_MAX` limits it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeAlias, TypeVar
 
 from catena.compile.cases import CaseBudget, divided
 from catena.compile.cea import (
     FINAL,
     INITIAL,
-    NO_CHECKS,
-    NO_CLOCKS,
     NO_MARKS,
     STATE_COUNT_MAX,
+    TRUE,
     Automaton,
-    Checks,
-    Clocks,
     Guard,
-    Marks,
     Transition,
     Watch,
     Watcher,
@@ -128,21 +124,22 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """What a row does at a place; marks are None where no run starts or goes on."""
+    """What a row does at a place: a run's step, of no guard and no source; None where no run
+    starts or goes on."""
 
-    marks: Marks | None
+    step: Transition | None
     target: _Place
-    checks: Checks = NO_CHECKS
-    resets: Clocks = NO_CLOCKS
 
     def out_of(self, source: int, guard: Guard, target: int) -> Transition:
-        marks = self.marks or NO_MARKS
-        return Transition(source, guard, marks, target, checks=self.checks, resets=self.resets)
+        if self.step is None:
+            return Transition(source, guard, NO_MARKS, target)
+        return replace(self.step, source=source, guard=guard, target=target)
 
 
 def _along(t: Transition, joint: Joint) -> _Move:
     """A run's move over a transition, to its target with those states of watchers."""
-    return _Move(t.marks, _Place(t.target, joint), t.checks, t.resets)
+    step = replace(t, source=INITIAL, guard=TRUE, target=FINAL, when=())
+    return _Move(step, _Place(t.target, joint))
 
 
 def unfolded(automaton: Automaton, budget: CaseBudget) -> Automaton:
@@ -170,7 +167,7 @@ class _Unfolding:
             move.out_of(number, guard, self._places.number(move.target))
             for number, place in enumerate(self._places)
             for guard, move in self._moves(place)
-            if move.marks is not None or move.target != place
+            if move.step is not None or move.target != place
         ]
         watching = [i for i, place in enumerate(self._places) if place.state == INITIAL]
         observers = frozenset(watching) if len(watching) > 1 else frozenset()

@@ -53,6 +53,8 @@ class CompareOp(Enum):
 ArithmeticOp = OneOf["+", "-", "*", "/", "%"]
 Binding = OneOf["current", "prev", "first", "last"]
 AggregateFunction = OneOf["first", "last", "min", "max", "sum", "avg", "count"]
+Remembered = OneOf["last", "prev", "first", "sum", "min", "max", "count", "size"]
+Accumulation = OneOf["sum", "min", "max", "count"]
 LiteralValue: TypeAlias = bool | int | float | str | None
 
 
@@ -214,6 +216,64 @@ class LastPredicate(Node):
     if_unbound: bool
 
 
+# What runs remember (compile/tracks.py, compile/registers.py); all made by rewriting only.
+
+
+@dataclass(frozen=True, slots=True)
+class Recall(Node):
+    """What a run knows of the events bound to a variable: `value`, an expression over one event, of
+    the last, the one before it or the first of them, or put together over all; or how many they are
+    (`size`). `with_row` says that the row at hand counts as the last of them."""
+
+    variable: str
+    what: Remembered
+    value: Expression | None
+    with_row: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Register(Node):
+    """What a run holds in a register."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound(Node):
+    """What a register holds that has no event to tell of."""
+
+
+@dataclass(frozen=True, slots=True)
+class IsBound(Node):
+    """Whether there is an event that `operand`, a Recall or a Register, tells of: a yes or no."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class IfBound(Node):
+    """The operand, a register, where it is bound, else `otherwise`."""
+
+    operand: Expression
+    otherwise: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulate(Node):
+    """`operand`, put together over some events, with the value of one more."""
+
+    function: Accumulation
+    operand: Expression
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow(Node):
+    """An exact sum as a number of 64 bits; null if it does not fit."""
+
+    operand: Expression
+
+
 Expression: TypeAlias = (
     Literal
     | Attribute
@@ -232,6 +292,13 @@ Expression: TypeAlias = (
     | LogicalNot
     | VariablePredicate
     | LastPredicate
+    | Recall
+    | Register
+    | Unbound
+    | IsBound
+    | IfBound
+    | Accumulate
+    | Narrow
 )
 
 

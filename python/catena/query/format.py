@@ -83,7 +83,7 @@ def format_window(window: ast.Window) -> str:
         case ast.EventsWindow():
             return f"{window.count} EVENTS"
         case ast.TimeWindow():
-            return _bound(window.bound)
+            return format_bound(window.bound)
         case ast.AttributeWindow():
             return f"{_decimal(window.amount)} [{format_name(window.attribute)}]"
 
@@ -97,7 +97,8 @@ def _decimal(amount: Fraction) -> str:
     return f"{text[:-digits]}.{text[-digits:]}" if digits else text
 
 
-def _bound(bound: ast.Bound) -> str:
+def format_bound(bound: ast.Bound) -> str:
+    """An amount of time, with its unit if it has one."""
     unit = f" {bound.unit.value}" if bound.unit is not None else ""
     return _decimal(bound.amount) + unit
 
@@ -106,15 +107,15 @@ def format_interval(interval: ast.Interval) -> str:
     """`[<= 5 s]`, `[1, 2)`."""
     low, high = interval.low, interval.high
     if low is None and high is not None:
-        return f"[{'<' if interval.high_open else '<='} {_bound(high)}]"
+        return f"[{'<' if interval.high_open else '<='} {format_bound(high)}]"
     if high is None and low is not None:
-        return f"[{'>' if interval.low_open else '>='} {_bound(low)}]"
+        return f"[{'>' if interval.low_open else '>='} {format_bound(low)}]"
     assert low is not None and high is not None, "an interval has at least one end"
     if low == high and not interval.low_open and not interval.high_open:
-        return f"[= {_bound(low)}]"
+        return f"[= {format_bound(low)}]"
     opening = "(" if interval.low_open else "["
     closing = ")" if interval.high_open else "]"
-    return f"{opening}{_bound(low)}, {_bound(high)}{closing}"
+    return f"{opening}{format_bound(low)}, {format_bound(high)}{closing}"
 
 
 def _suffix(interval: ast.Interval | None) -> str:
@@ -281,6 +282,31 @@ def _value_text(expression: ast.Expression) -> str:
             attribute = expression.attribute
             of = "" if attribute is None else f".{format_name(attribute)}"
             return f"{expression.function}({_variable(expression.variable)}{of})"
+        case _:
+            return _remembered_text(expression)
+
+
+def _remembered_text(expression: ast.Expression) -> str:
+    """What rewriting makes of conditions over several events."""
+    match expression:
+        case ast.Recall():
+            value = "" if expression.value is None else format_expression(expression.value)
+            row = ", row" if expression.with_row else ""
+            return f"{expression.what}({expression.variable}{row})[{value}]"
+        case ast.Register():
+            return f"${expression.number}"
+        case ast.Unbound():
+            return "UNBOUND"
+        case ast.IsBound():
+            return f"bound({format_expression(expression.operand)})"
+        case ast.IfBound():
+            operand = format_expression(expression.operand)
+            return f"if_bound({operand}, {format_expression(expression.otherwise)})"
+        case ast.Accumulate():
+            operand, value = map(format_expression, (expression.operand, expression.value))
+            return f"{expression.function}({operand}, {value})"
+        case ast.Narrow():
+            return f"narrow({format_expression(expression.operand)})"
         case _:
             raise AssertionError(f"no text for {expression!r}")
 

@@ -6,9 +6,10 @@ unary condition is applied to an atom. Then a row can be judged when it is read,
 There are two kinds of unary conditions:
 
 - `x[P]`, every position marked x satisfies P. It always moves down to the atoms by local pushes:
-  `(A AS x ; B AS y)+ FILTER x[P]` becomes `(A AS x FILTER A[P] ; B AS y)+`. Only NEXT, LAST, MAX
-  and the right side of `->` stop it, since they compare complex events before the filter; there it
-  stays, and the automaton applies it to the transitions that mark x.
+  `(A AS x ; B AS y)+ FILTER x[P]` becomes `(A AS x FILTER A[P] ; B AS y)+`. Only NEXT, LAST and
+  MAX stop it, since they compare complex events before the filter; there it stays, and the
+  automaton applies it to the transitions that mark x. What must be absent, in NOT (...) and UNLESS,
+  marks nothing, so no filter around reaches it.
 - comparisons of one variable, `x.v > 3`: x is bound and the last event bound to x satisfies it. It
   moves down too, and branches that do not bind x vanish. Where only a run tells which event is the
   last one, `(A AS x ; (A AS x OR B)) FILTER x.v > 3`, or NEXT, LAST or MAX is in the way, it stays
@@ -22,8 +23,18 @@ There are two kinds of unary conditions:
 
       (T AS x FILTER T[v >= 40] ; T AS y) OR (T AS x FILTER T[(v >= 40) IS NOT TRUE] ; H AS y) ...
 
+`f -> g` is written out first, as `f ; NOT (g) ; g`: a filter around it then goes to the g that is
+present and leaves the absent one as it is.
+
+Conditions over several events, and those that look further back than to the last event, stay
+conditions of a run: they are moved to the smallest part at whose end all that they speak of is as
+it will be at the end of the filtered formula, so that they are checked as early as can be. There
+the automaton asks them of registers (compile/tracks.py). So are comparisons of one variable where
+only a run tells whether x was bound again inside the filtered formula or further left.
+
 Invariant: the result has the same complex events. Cost: linear for local pushes; each condition
-that has to be split, and each OR of conditions, may double the formula, so the size is limited.
+that has to be split, each OR of conditions and each `->` may double the formula, so the size is
+limited.
 """
 
 from __future__ import annotations
@@ -32,9 +43,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
-from catena.errors import CatenaError, CatenaLimitError, error_at
+from catena.errors import CatenaLimitError
 from catena.query import ast
-from catena.query.check import bound_variables
+from catena.query.bindings import bound_variables
 from catena.query.constants import constant
 
 SIZE_MAX: Final = 100_000
@@ -45,13 +56,13 @@ ANY_MARK: Final = None
 
 Binds: TypeAlias = Literal["always", "maybe", "never"]
 
-Joined: TypeAlias = ast.Sequence | ast.AbsentBetween | ast.FollowedBy
+Joined: TypeAlias = ast.Sequence | ast.AbsentBetween
 """Formulas with a left side and what comes after it."""
 
 
-def normalize(formula: ast.Formula, text: str = "") -> ast.Formula:
-    """The formula in LP normal form. `text` is the query's, for error messages."""
-    return _Normalizer(text).normalize(formula)
+def normalize(formula: ast.Formula) -> ast.Formula:
+    """The formula in LP normal form."""
+    return _Normalizer().normalize(formula)
 
 
 def children(formula: ast.Formula) -> tuple[ast.Formula, ...]:
@@ -69,6 +80,17 @@ def children(formula: ast.Formula) -> tuple[ast.Formula, ...]:
             return (formula.left, formula.absent, formula.right)
         case ast.Unless():
             return (formula.body, formula.absent)
+
+
+def present_parts(formula: ast.Formula) -> tuple[ast.Formula, ...]:
+    """The formulas directly below a formula that are part of its matches: not what is absent."""
+    match formula:
+        case ast.AbsentBetween():
+            return (formula.left, formula.right)
+        case ast.Unless():
+            return (formula.body,)
+        case _:
+            return children(formula)
 
 
 def map_children(formula: ast.Formula, change: Callable[[ast.Formula], ast.Formula]) -> ast.Formula:
@@ -112,8 +134,17 @@ def subexpressions(expression: ast.Expression) -> Iterator[ast.Expression]:
     match expression:
         case ast.Arithmetic() | ast.Comparison() | ast.LogicalAnd() | ast.LogicalOr():
             below: tuple[ast.Expression | None, ...] = (expression.left, expression.right)
-        case ast.Negate() | ast.LogicalNot() | ast.IsNull() | ast.IsTrue() | ast.Like():
+        case (
+            ast.Negate() | ast.LogicalNot() | ast.IsNull() | ast.IsTrue() | ast.Like()
+            | ast.IsBound() | ast.Narrow()
+        ):  # fmt: skip
             below = (expression.operand,)
+        case ast.IfBound():
+            below = (expression.operand, expression.otherwise)
+        case ast.Accumulate():
+            below = (expression.operand, expression.value)
+        case ast.Recall():
+            below = (expression.value,)
         case ast.InSet():
             below = (expression.operand, *expression.values)
         case ast.InRange():
@@ -134,8 +165,17 @@ def map_expression(
     match expression:
         case ast.Arithmetic() | ast.Comparison() | ast.LogicalAnd() | ast.LogicalOr():
             return replace(expression, left=change(expression.left), right=change(expression.right))
-        case ast.Negate() | ast.LogicalNot() | ast.IsNull() | ast.IsTrue() | ast.Like():
+        case (
+            ast.Negate() | ast.LogicalNot() | ast.IsNull() | ast.IsTrue() | ast.Like()
+            | ast.IsBound() | ast.Narrow()
+        ):  # fmt: skip
             return replace(expression, operand=change(expression.operand))
+        case ast.IfBound():
+            otherwise = change(expression.otherwise)
+            return replace(expression, operand=change(expression.operand), otherwise=otherwise)
+        case ast.Accumulate():
+            value = change(expression.value)
+            return replace(expression, operand=change(expression.operand), value=value)
         case ast.InSet():
             return replace(expression, operand=change(expression.operand))
         case ast.InRange():
@@ -207,15 +247,31 @@ def _bound_after(left: ast.Formula, before: Bindings) -> Bindings:
     return after
 
 
-def _plain_unary_parts(condition: ast.Expression) -> Iterator[ast.Expression]:
-    """The conditions on one event that a condition is made of."""
+def _map_plain_unary(
+    condition: ast.Expression, change: Callable[[ast.Expression], ast.Expression]
+) -> ast.Expression:
+    """The condition with each condition on one event that it is made of changed."""
     if _is_plain_unary(condition):
-        yield condition
-    elif isinstance(condition, ast.LogicalAnd | ast.LogicalOr):
-        yield from _plain_unary_parts(condition.left)
-        yield from _plain_unary_parts(condition.right)
-    elif isinstance(condition, ast.LogicalNot):
-        yield from _plain_unary_parts(condition.operand)
+        return change(condition)
+    if isinstance(condition, ast.LogicalAnd | ast.LogicalOr | ast.LogicalNot):
+        return map_expression(condition, lambda part: _map_plain_unary(part, change))
+    return condition
+
+
+def _is_undecided(condition: ast.Expression, body: ast.Formula, before: Bindings) -> bool:
+    """Whether only a run tells which event a condition on one event refers to."""
+    (variable,) = condition_variables(condition)
+    binds = _binds(body, variable)
+    bound_before = before.get(variable, "never")
+    is_mixed = binds == "never" and bound_before == "mixed"
+    return is_mixed or (binds == "maybe" and bound_before != "never")
+
+
+def _of_last(condition: ast.Expression) -> ast.Expression:
+    """The same with `last(x).v` in place of `x.v`."""
+    if isinstance(condition, ast.VariableAttribute):
+        return replace(condition, binding="last")
+    return map_expression(condition, _of_last)
 
 
 def _weakest(one: Binds, other: Binds) -> Binds:
@@ -257,43 +313,51 @@ def _binds_projected(formula: ast.Project, variable: str | None) -> Binds:
 
 
 class _Normalizer:
-    def __init__(self, text: str) -> None:
-        self._text = text
-
     def normalize(self, formula: ast.Formula) -> ast.Formula:
-        self._check_bindings(formula, {})
-        result = self._drop_unbound(self._lower(formula))
-        size = sum(1 for _ in subformulas(result))
-        if size > SIZE_MAX:
-            raise CatenaLimitError(
-                f"the formula's normal form has {size} parts, more than {SIZE_MAX}",
-                hint="write conditions at the atoms they speak of, and fewer OR inside FILTER",
-            )
+        hint = "-> stands for two copies of its right side: group it from the left, A -> B -> C"
+        _check_size(_size_written_out(formula), hint)
+        result = self._drop_unbound(self._lower(self._with_registers(formula, {})))
+        hint = "write conditions at the atoms they speak of, and fewer OR inside FILTER"
+        _check_size(sum(1 for _ in subformulas(result)), hint)
         return result
 
-    def _check_bindings(self, formula: ast.Formula, before: Bindings) -> None:
-        """Refuses conditions on a variable when only a run tells which event it refers to."""
+    def _with_registers(self, formula: ast.Formula, before: Bindings) -> ast.Formula:
+        """Leaves conditions on one variable to registers, as those on last(x), when only a run
+        tells which event it refers to."""
         match formula:
             case ast.Filter():
-                for condition in _plain_unary_parts(formula.condition):
-                    (variable,) = condition_variables(condition)
-                    binds = _binds(formula.body, variable)
-                    bound_before = before.get(variable, "never")
-                    is_mixed = binds == "never" and bound_before == "mixed"
-                    if is_mixed or (binds == "maybe" and bound_before != "never"):
-                        raise self._undecided(condition)
-                self._check_bindings(formula.body, before)
-            case ast.Sequence() | ast.AbsentBetween() | ast.FollowedBy():
-                left, *after = children(formula)
-                self._check_bindings(left, before)
-                for part in after:
-                    self._check_bindings(part, _bound_after(left, before))
+                body = self._with_registers(formula.body, before)
+                condition = _map_plain_unary(
+                    formula.condition,
+                    lambda part: _of_last(part) if _is_undecided(part, body, before) else part,
+                )
+                return replace(formula, body=body, condition=condition)
+            case ast.Sequence() | ast.FollowedBy():
+                after = _bound_after(formula.left, before)
+                left = self._with_registers(formula.left, before)
+                return replace(formula, left=left, right=self._with_registers(formula.right, after))
+            case ast.AbsentBetween():
+                after = _bound_after(formula.left, before)
+                return replace(
+                    formula,
+                    left=self._with_registers(formula.left, before),
+                    absent=self._with_registers(formula.absent, after),
+                    right=self._with_registers(formula.right, after),
+                )
             case ast.Iteration():
                 again = dict.fromkeys(bound_variables(formula.body), "mixed")
-                self._check_bindings(formula.body, {**before, **again})
+                body = self._with_registers(formula.body, {**before, **again})
+                return replace(formula, body=body)
+            case ast.Unless():
+                # What is absent may begin before or after the body binds its variables.
+                inside = dict.fromkeys(bound_variables(formula.body), "mixed")
+                return replace(
+                    formula,
+                    body=self._with_registers(formula.body, before),
+                    absent=self._with_registers(formula.absent, {**before, **inside}),
+                )
             case _:
-                for part in children(formula):
-                    self._check_bindings(part, before)
+                return map_children(formula, lambda part: self._with_registers(part, before))
 
     def _lower(self, formula: ast.Formula) -> ast.Formula:
         """Moves filters down; those on events bound further left stay as they are."""
@@ -301,7 +365,9 @@ class _Normalizer:
         match formula:
             case ast.Filter():
                 return self._filter(formula.body, formula.condition)
-            case ast.Sequence() | ast.AbsentBetween() | ast.FollowedBy():
+            case ast.FollowedBy(left, right):
+                return self._split(ast.AbsentBetween(left, right, right, span=formula.span))
+            case ast.Sequence() | ast.AbsentBetween():
                 return self._split(formula)
             case _:
                 return formula
@@ -314,7 +380,7 @@ class _Normalizer:
         match condition:
             case ast.LogicalAnd():
                 return self._filter(self._filter(body, condition.left), condition.right)
-            case ast.LogicalOr():
+            case ast.LogicalOr() if _asks_one_event(condition):
                 return ast.Or(
                     self._filter(body, condition.left),
                     self._filter(body, condition.right),
@@ -323,20 +389,12 @@ class _Normalizer:
             case ast.LogicalNot():
                 negated = _negated(condition.operand)
                 if isinstance(negated, ast.LogicalNot):
-                    raise self._correlated(condition)
+                    return _hold(body, negated)
                 return self._filter(body, negated)
             case ast.VariablePredicate():
                 return self._push_all(body, condition.variable, condition.predicate)
             case _:
-                raise self._correlated(condition)
-
-    def _correlated(self, condition: ast.Expression) -> CatenaError:
-        return error_at(
-            self._text,
-            condition.span,
-            "conditions over several events are not supported yet",
-            hint="conditions on one event, such as x[v > 3] or x.v > 3, are",
-        )
+                return _hold(body, condition)
 
     # x[P]: all positions marked x
 
@@ -360,9 +418,6 @@ class _Normalizer:
                 return replace(formula, body=body)
             case ast.Select() if formula.strategy not in _COMMUTING:
                 return _hold_back(formula, variable, predicate)
-            case ast.FollowedBy():
-                kept = replace(formula, left=push(formula.left))
-                return _hold_back(kept, variable, predicate)
             case ast.Unless():
                 return replace(formula, body=push(formula.body))
             case ast.AbsentBetween():
@@ -429,14 +484,6 @@ class _Normalizer:
                 held = ast.LastPredicate(variable, predicate, if_unbound=unbound == "keep")
                 return ast.Filter(formula, held, span=formula.span)
 
-    def _undecided(self, condition: ast.Expression) -> CatenaError:
-        return error_at(
-            self._text,
-            condition.span,
-            "a condition on a variable that may be bound several times is not supported yet",
-            hint="x[...] asks the same of every event bound to x",
-        )
-
     # Conditions on the right that speak of events on the left
 
     def _split(self, formula: Joined) -> ast.Formula:
@@ -474,7 +521,62 @@ class _Normalizer:
         return _simplified(map_children(formula, self._drop_unbound))
 
 
+def _size_written_out(formula: ast.Formula) -> int:
+    """The parts of the formula when every `->` has been written out."""
+    sizes = [_size_written_out(part) for part in children(formula)]
+    if isinstance(formula, ast.FollowedBy):
+        sizes.append(sizes[-1])
+    return 1 + sum(sizes)
+
+
+def _check_size(size: int, hint: str) -> None:
+    if size > SIZE_MAX:
+        raise CatenaLimitError(
+            f"the formula's normal form has more than {SIZE_MAX} parts", hint=hint
+        )
+
+
 _COMMUTING: Final = frozenset({ast.Strategy.ALL, ast.Strategy.STRICT})
+
+
+def _asks_one_event(condition: ast.Expression) -> bool:
+    """Whether a condition has a part that can be judged of an event by itself."""
+    if isinstance(condition, ast.LogicalAnd | ast.LogicalOr):
+        return _asks_one_event(condition.left) or _asks_one_event(condition.right)
+    if isinstance(condition, ast.LogicalNot):
+        return _asks_one_event(condition.operand)
+    return isinstance(condition, ast.VariablePredicate) or _is_plain_unary(condition)
+
+
+def _hold(formula: ast.Formula, condition: ast.Expression) -> ast.Formula:
+    """The formula with a condition over several events, at the smallest part at whose end all that
+    it speaks of is as it will be at the end of the whole."""
+
+    def hold(below: ast.Formula) -> ast.Formula:
+        return _hold(below, condition)
+
+    names = condition_variables(condition)
+    match formula:
+        case ast.Sequence() | ast.AbsentBetween():
+            if all(_binds(formula.right, name) == "never" for name in names):
+                return replace(formula, left=hold(formula.left))
+            return replace(formula, right=hold(formula.right))
+        case ast.Or():
+            return replace(formula, left=hold(formula.left), right=hold(formula.right))
+        case ast.And():
+            return replace(formula, left=hold(formula.left))
+        case ast.As() if formula.variable not in names:
+            return replace(formula, body=hold(formula.body))
+        case ast.Project() if not names & bound_variables(formula.body) - {*formula.variables}:
+            return replace(formula, body=hold(formula.body))
+        case ast.Select() if formula.strategy in _COMMUTING:
+            return replace(formula, body=hold(formula.body))
+        case ast.Within() | ast.Unless():
+            return replace(formula, body=hold(formula.body))
+        case ast.Filter() if _atom_of(formula) is None:
+            return replace(formula, body=hold(formula.body))
+        case _:
+            return ast.Filter(formula, condition, span=condition.span)
 
 
 def _atom_of(formula: ast.Formula) -> str | None:
@@ -533,11 +635,11 @@ def _simplified(formula: ast.Formula) -> ast.Formula:
             return formula.left
         case ast.Or() | ast.Atom() | ast.AnyEvent() | ast.Nothing():
             return formula
-        case ast.Unless():
-            return ast.Nothing() if is_nothing(formula.body) else formula
-        case ast.AbsentBetween():
-            dead = is_nothing(formula.left) or is_nothing(formula.right)
-            return ast.Nothing() if dead else formula
+        case _ if any(map(is_nothing, present_parts(formula))):
+            return ast.Nothing()
+        case ast.Unless(body, absent) if is_nothing(absent):
+            return body
+        case ast.AbsentBetween(left, absent, right, interval) if is_nothing(absent):
+            return ast.Sequence(left, right, False, interval, span=formula.span)
         case _:
-            dead = any(is_nothing(part) for part in children(formula))
-            return ast.Nothing() if dead else formula
+            return formula

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 import lark
 from lark import Token
@@ -31,6 +32,8 @@ _WORDS: Final = {
     "STAR": "'*'",
     "SLASH": "'/'",
     "PERCENT": "'%'",
+    "VBAR": "'|'",
+    "ZERO": "0",
     "DOT": "'.'",
     "DOTS": "'..'",
     "__ANON_0": "'->'",
@@ -55,30 +58,41 @@ _TIME_WORDS: Final = ("date", "time", "timestamp", "datetime")
 SHOWN_MAX: Final = 6
 
 
-def syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> CatenaError:
-    """The parser's complaint as ours."""
+Hints: TypeAlias = Callable[[str, int, Token | None, str], str | None]
+"""What is most likely meant: of the text, the place, what stands there and what was expected."""
+
+
+def syntax_error(
+    text: str,
+    error: lark.exceptions.UnexpectedInput,
+    *,
+    whole: str = "query",
+    hints: Hints | None = None,
+) -> CatenaError:
+    """The parser's complaint as ours; `whole` is what the text should have been."""
     match error:
         case lark.exceptions.UnexpectedToken():
             token = error.token
             at = len(text) if token.type == "$END" else token.start_pos or 0
-            found = "the query ends" if token.type == "$END" else f"unexpected {str(token)!r}"
+            found = f"the {whole} ends" if token.type == "$END" else f"unexpected {str(token)!r}"
             width = 1 if token.type == "$END" else len(token)
-            expected = _expected(error.accepts or error.expected)
+            expected = _expected(error.accepts or error.expected, whole)
         case lark.exceptions.UnexpectedCharacters():
             at, width = error.pos_in_stream or 0, 1
             found = f"unexpected {text[at : at + 1]!r}"
-            expected = _expected(error.allowed or ())
+            expected = _expected(error.allowed or (), whole)
             token = None
         case _:
             at, width, found, expected, token = 0, 1, "unexpected input", "", None
     message = f"{found}; expected {expected}" if expected else found
-    hint = _hint(text, at, token, expected)
+    hint = (hints or _hint)(text, at, token, expected)
     return error_at(text, Span(at, at + width), message, hint=hint, kind=CatenaSyntaxError)
 
 
-def _expected(terminals: object) -> str:
+def _expected(terminals: object, whole: str) -> str:
     words = {_WORDS.get(str(name), str(name)) for name in terminals}  # type: ignore[attr-defined]
     ranked = sorted(words, key=lambda w: (_ORDER.index(w) if w in _ORDER else len(_ORDER), w))
+    ranked = [word.replace("the query", f"the {whole}") for word in ranked]
     shown = ranked[:SHOWN_MAX]
     if len(ranked) > SHOWN_MAX:
         return ", ".join(shown) + " or others"

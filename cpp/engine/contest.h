@@ -1,0 +1,205 @@
+// A contest: the runs of one automaton that a strategy compares with each other, row by row.
+//
+// Where runs have clocks, how they stand to each other is no function of the rows' classes, so it
+// cannot be worked out beforehand (as selection_table.h and max_steps.h do). A contest works with
+// the *configurations* that runs are in: state, values (valuation.h), where the run is in the
+// scopes inside this automaton, and, where a window of the query can cut off rivals, the clock of
+// its start. Runs in one configuration have the same future, so of those with the same marked
+// positions D one stands for all. The price of a row is that of the configurations alive, never of
+// the runs.
+//
+// The automaton is a query's (its strategy may be ALL then: nobody is compared), or the operand of
+// a strategy inside a formula. What is outside, the query's bundles or the runs of the automaton
+// around, knows a run in the contest by a *reference*. Per row:
+//
+//   open     every configuration, and what starts at the row, makes its moves; the strategy then
+//            takes back those that cannot lead to a selected match
+//   follow   tells those outside what became of a reference over a transition
+//   close    gives the part's state after the row
+//
+// Contests inside others are opened before and closed after those around them.
+//
+//   NEXT(A ;[<= 5] B) ; C   the inner contest holds the As of the last five units, earliest first;
+//   an
+//                           outer run in the scope refers to one of them, and may go over the B
+//                           only if no earlier A gets to a B as well
+//
+// A contest as such is immutable but for what it notes between open and close; the state belongs to
+// a part of the stream. Kinds of contests: AllContest here, ordered_contest.h, maximal_contest.h.
+//
+// Invariant: configurations are distinct; a reference leads to one run's configuration only.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "automaton/cea.h"
+#include "base/bytes.h"
+#include "base/types.h"
+#include "columns/class_trie.h"
+#include "engine/row.h"
+#include "engine/sequence_table.h"
+#include "engine/valuation.h"
+
+namespace catena {
+
+using ConfigurationId = uint32_t;  // By order, in the state of a contest.
+using Reference = uint32_t;
+inline constexpr uint32_t kNowhere = 0xffffffffu;      // No configuration, no reference.
+inline constexpr Reference kNotStarted = 0xfffffffeu;  // What starts at the row.
+
+// What a part remembers of a contest between rows. Vectors that a strategy does not use are empty.
+struct ContestState {
+  Sequences<int64_t> configurations;  // State, values, references into scopes, start.
+  std::vector<uint32_t> ranks;        // NEXT, LAST: by configuration.
+  std::vector<uint8_t> rivals;        // MAX: by configuration, what runs in it have marked.
+  Sequences<uint32_t> sets;           // MAX: sets of configurations.
+  Sequences<uint32_t> standings;      // MAX: configuration, equals, betters.
+  std::vector<StateId> states;        // Those of the configurations, each once.
+
+  void clear() { *this = ContestState(); }
+  bool is_empty() const { return configurations.size() == 0; }
+  size_t size() const { return configurations.size() + sets.value_count() + standings.size(); }
+  size_t bytes() const;
+};
+
+// What becomes of a reference over a transition: the run ends, goes on, or neither.
+struct Followed {
+  bool is_final = false;
+  Reference target = kNowhere;
+};
+
+class Contest {
+ public:
+  // `scopes` are the contests of the automaton's scopes. The references must outlive this object.
+  Contest(const Cea& cea, const ClassTrie& classes, bool has_window, std::vector<Contest*> scopes);
+  virtual ~Contest() = default;
+
+  void bind(const std::vector<Interval>& intervals) { valuation_.bind(intervals); }
+  const Cea& cea() const { return cea_; }
+
+  // Whether a row of the class changes nothing, given that it does not in the scopes either.
+  bool is_unaffected(const ContestState& state, std::span<const StateId> before, ClassId cls);
+
+  // `before` are the states that runs start from. If `wanted` is not empty, only those
+  // configurations make moves. The state must stay as it is until `close`.
+  void open(const ContestState& state, std::span<const StateId> before, ClassId cls, const Row& row,
+            const std::vector<bool>& wanted = {});
+  virtual Followed follow(Reference reference, uint32_t transition) = 0;
+  virtual void close(ContestState& state) = 0;
+
+  // Calls visit(transition, followed) for all that becomes of a reference.
+  template <typename Visit>
+  void for_each_move(Reference reference, Visit visit) {
+    for (const Move& move : moves_of(configuration_of(reference))) {
+      const Followed followed = follow(reference, move.transition);
+      if (followed.is_final || followed.target != kNowhere) {
+        visit(cea_.transitions()[move.transition], followed);
+      }
+    }
+  }
+
+  // The configuration of a reference into the state.
+  virtual ConfigurationId configuration_of(const ContestState&, Reference reference) const {
+    return reference;
+  }
+  virtual uint32_t reference_count(const ContestState& state) const {
+    return state.configurations.size();
+  }
+
+  // By configuration, whether its runs can end no more: of themselves, or by the scope they are in,
+  // of which the same is known. `row` is the last one.
+  void find_dead(const ContestState& state, const Row& row,
+                 std::span<const ContestState* const> scope_states,
+                 std::span<const std::vector<bool>* const> scope_dead,
+                 std::vector<bool>& dead) const;
+
+  // For snapshots; `scope_states` are the states of the scopes' contests, read before. Throws Error
+  // of kind kSnapshot unless the state keeps all invariants.
+  void write(const ContestState& state, ByteWriter& out) const;
+  void read(ByteReader& in, std::span<const ContestState* const> scope_states,
+            ContestState& state) const;
+
+  uint64_t operations() const { return operations_; }
+
+ protected:
+  struct Move {
+    uint32_t transition;
+    ConfigurationId target;  // After the row; kNowhere if nothing can follow.
+    bool is_final;
+    bool is_marked;
+  };
+
+  // Called by `open` when all moves are made.
+  virtual void select() = 0;
+  virtual void write_more(const ContestState&, ByteWriter&) const {}
+  virtual void read_more(ByteReader&, ContestState&) const {}
+
+  // The moves of a configuration; of kNotStarted, those that start.
+  std::span<Move> moves_of(ConfigurationId configuration);
+  const Move* find_move(ConfigurationId configuration, uint32_t transition);
+  ConfigurationId configuration_of(Reference reference) const {
+    return reference == kNotStarted ? kNotStarted : configuration_of(*state_, reference);
+  }
+
+  // Without a window every configuration is its own base and starts are all alike.
+  std::span<const int64_t> base_of(std::span<const int64_t> configuration) const {
+    return configuration.first(configuration.size() - (has_window_ ? 1 : 0));
+  }
+  Clock start_of(std::span<const int64_t> configuration) const {
+    return has_window_ ? configuration.back() : 0;
+  }
+
+  // Puts the configurations after the row into the state.
+  void close_configurations(ContestState& state, const Sequences<int64_t>& next);
+
+  const Cea& cea_;
+  const bool has_window_;
+  const ContestState* state_ = nullptr;  // Between open and close.
+  std::vector<Move> moves_;              // Of what starts, then by configuration.
+  SequenceTable<int64_t> next_;          // The configurations after the row.
+  uint64_t operations_ = 0;
+
+ private:
+  size_t width() const { return 1 + valuation_.count() + scopes_.size() + (has_window_ ? 1 : 0); }
+  std::span<const Clock> values_of(std::span<const int64_t> configuration) const {
+    return configuration.subspan(1, valuation_.count());
+  }
+  std::span<const int64_t> references_of(std::span<const int64_t> configuration) const {
+    return configuration.subspan(1 + valuation_.count(), scopes_.size());
+  }
+  bool is_over(std::span<const int64_t> configuration, const Row& row) const;
+  void add_moves(std::span<const int64_t> configuration, ClassId cls, const Row& row);
+  bool ask_scopes(const Transition& t, std::span<const int64_t> configuration);
+  bool opens(const Ask& ask) const;
+  bool is_loop(const Transition& t) const;
+  uint8_t effect_of(StateId state, ClassId cls);
+  void check_configuration(std::span<const int64_t> configuration,
+                           std::span<const ContestState* const> scope_states) const;
+  StateId state_in_scope(StateId state, ScopeId scope) const;
+
+  const ClassTrie& classes_;
+  Valuation valuation_;
+  std::vector<Contest*> scopes_;
+  std::vector<size_t> first_move_;             // By configuration, after that of what starts.
+  std::vector<int64_t> target_;                // The configuration being made.
+  std::vector<int64_t> starting_;              // The configuration of what starts.
+  std::vector<std::vector<uint8_t>> effects_;  // By state and class, once asked for.
+};
+
+// Nobody is compared; what configurations are kept is up to those outside.
+class AllContest : public Contest {
+ public:
+  using Contest::Contest;
+  Followed follow(Reference reference, uint32_t transition) override;
+  void close(ContestState& state) override { close_configurations(state, next_.all()); }
+
+ protected:
+  void select() override {}
+};
+
+std::unique_ptr<Contest> make_contest(Strategy strategy, const Cea& cea, const ClassTrie& classes,
+                                      bool has_window, std::vector<Contest*> scopes);
+
+}  // namespace catena

@@ -1,0 +1,103 @@
+// The evaluator of NEXT, LAST and MAX over automata with clocks, for the query and inside it.
+//
+// Every strategy that compares runs is a contest (contest.h): those inside the formula, each over
+// the automaton of its operand, and the query's own over the whole, which compares nobody if the
+// query asks for all matches. Scopes compare over all rows of the part, whatever the query's window
+// or CONSUME BY say; the outermost contest compares what is inside the window and not consumed.
+//
+// An open output (a start, and the marks shown) is in one bundle (bundles.h) only: that of the set
+// of references that its runs have into the outermost contest. So nothing is ever reported twice,
+// also where marks that are not shown or clocks that are not reset together let several runs give
+// one output. Outputs with the same set have the same future and share a bundle:
+//
+//   SELECT MAX * WHERE A ;[<= 5] B+ ; C   a bundle for each A of the last five units that no B has
+//                                         followed, and one for all that have had all Bs
+//
+// A row that changes nothing for the states that configurations are in is passed over: see
+// Contest::is_unaffected.
+//
+// Cost per row: linear in the configurations, standings and references alive, all told apart by the
+// times that clocks show and, under a window of the query, by starts; never in the runs. A part may
+// hold `valuation_count_max` of them; passing that is an Error of kind kLimit.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/bundles.h"
+#include "engine/contest.h"
+#include "engine/strategy.h"
+
+namespace catena {
+
+class ContestRuns : public StrategyRuns {
+ public:
+  std::vector<StateId> before;       // What runs of the outermost automaton start from.
+  Row last{0, 0, kClockMin};         // The last row that was read.
+  std::vector<ContestState> states;  // By contest.
+  Sequences<Reference> keys;         // Sets of references, by the kinds of bundles.
+  Bundles bundles;
+};
+
+class ContestEvaluator : public StrategyEvaluator {
+ public:
+  // The references must outlive this object.
+  ContestEvaluator(Strategy strategy, const Cea& cea, const ClassTrie& classes, bool has_window,
+                   uint32_t valuation_count_max);
+
+  void bind(const std::vector<Interval>& intervals) override;
+  std::unique_ptr<StrategyRuns> make_runs() const override;
+  void advance(StrategyRuns& runs, ClassId cls, const Row& row, Graph& graph,
+               std::vector<Root>& roots) override;
+  void consume(StrategyRuns& runs) override;
+  void expire(StrategyRuns& runs, Clock threshold) override;
+  bool is_idle(const StrategyRuns& runs) const override;
+  void mark_nodes(const StrategyRuns& runs, Compaction& compaction) const override;
+  void move_nodes(StrategyRuns& runs, const Compaction& compaction) const override;
+  void write(const StrategyRuns& runs, ByteWriter& out) const override;
+  std::unique_ptr<StrategyRuns> read(ByteReader& in, const Graph& graph) override;
+  size_t bytes(const StrategyRuns& runs) const override;
+  uint64_t operations() const override;
+  bool wants_trim() const override { return false; }
+  void trim(std::span<StrategyRuns* const>) override {}
+
+ private:
+  // A contest, and where the contests of its automaton's scopes are: before it.
+  struct Level {
+    std::unique_ptr<Contest> contest;
+    std::vector<uint32_t> scopes;
+  };
+  struct Edge {
+    MarksId marks;
+    bool is_final;
+    std::vector<Reference> targets;
+  };
+
+  uint32_t add_level(Strategy strategy, const Cea& cea, bool has_window);
+  Contest& outermost() { return *levels_.back().contest; }
+  std::span<const StateId> starts_of(const ContestRuns& runs, size_t level) const;
+  bool is_unaffected(const ContestRuns& runs, ClassId cls);
+  void open_all(const ContestRuns& runs, ClassId cls, const Row& row);
+  void plan_row(const ContestRuns& runs);
+  void add_edges(uint32_t source, std::span<const Reference> references);
+  Edge& edge_of(MarksId marks);
+  void check_size(const ContestRuns& runs) const;
+  std::vector<std::vector<bool>> find_dead(const ContestRuns& runs) const;
+  void read_bundle(ByteReader& in, const Graph& graph, ContestRuns& runs) const;
+
+  const Cea& cea_;
+  const ClassTrie& classes_;
+  bool compares_;  // The outermost contest does.
+  bool is_bound_ = false;
+  uint32_t valuation_count_max_;
+  std::vector<Level> levels_;  // The outermost one last.
+  BundleStep step_;
+  SequenceTable<Reference> keys_;  // After the row.
+  std::vector<Edge> edges_;        // Of one source; those up to edge_count_ are in use.
+  size_t edge_count_ = 0;
+  std::vector<BundleEdge> bundle_edges_;
+  std::vector<bool> wanted_;
+  uint64_t operations_ = 0;
+};
+
+}  // namespace catena

@@ -1,0 +1,426 @@
+"""Registers: what a run must keep of its tracks so that conditions can be answered.
+
+While a formula is put together, conditions speak of tracks, the events bound to a variable so far
+(tracks.py). A run cannot keep them all. A *register* holds one value of a track: an expression of
+its last, last but one or first event, a running aggregate, or how many events there are.
+
+    x.v < y.v, asked on the row bound to y        register: v of the last event of x
+    y.v > prev(y).v, asked on a row bound to y    register: v of the last event of y before the row
+    sum(y.v) < 10, on a row bound to y            register: the sum before the row; the condition
+                                                  asks it with the row's own value added
+
+How often a track can have been appended to, at least and at most (0, 1, or 2 and more), is known
+for every state. So most questions whether a variable is bound are answered here: a condition that
+needs what is never bound there takes its transition away, one on prev(x) does not apply where x is
+bound for the first time, and one that speaks of the row alone becomes part of the guard.
+
+A register is *live* in a state if some run from there reads it before it is written. Only live
+registers are kept: the engine groups runs by what they hold. Registers that always hold the same
+are one.
+
+Invariant: the automaton has the same complex events, and no tracks. Cost: states times tracks, then
+transitions times registers, to a fixed point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+from catena.compile.cea import (
+    INITIAL,
+    NO_APPENDS,
+    Append,
+    Automaton,
+    Transition,
+    conjuncts,
+    contradicts_itself,
+    trimmed,
+    with_transitions,
+)
+from catena.compile.clocks import steps_together
+from catena.query import ast
+from catena.query.constants import constant
+from catena.query.format import format_expression
+from catena.query.normalize import map_expression, subexpressions
+
+_TRUE: Final = ast.Literal(True)
+_FALSE: Final = ast.Literal(False)
+_MANY: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a register holds: of a track, what of its events, and the expression over one event."""
+
+    track: str
+    what: ast.Remembered
+    value: ast.Expression | None
+
+    @property
+    def text(self) -> str:
+        """In words: `v of the last x`."""
+        variable = self.track.partition("'")[0]
+        inside = " inside" if "'" in self.track else ""
+        if self.value is None:
+            return f"number of {variable}{inside}"
+        value = format_expression(self.value)
+        if self.what in ("last", "first"):
+            return f"{value} of the {self.what} {variable}{inside}"
+        if self.what == "prev":
+            return f"{value} of the {variable}{inside} before the last"
+        return f"{self.what} of {value} over {variable}{inside}"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """An automaton over registers, and what these hold, by number."""
+
+    automaton: Automaton
+    registers: tuple[Held, ...]
+
+
+def remembered(automaton: Automaton) -> Remembering:
+    """The automaton with conditions and updates of registers in place of tracks."""
+    if not any(t.appends or t.conditions for t in automaton.transitions):
+        return Remembering(automaton, ())
+    return _Settling(automaton).run()
+
+
+def has_synchronous_updates(automaton: Automaton) -> bool:
+    """True only if runs that may give one result hold the same in all registers that both will
+    still read."""
+    live = live_registers(automaton)
+    if not any(live.values()):
+        return True
+    steps = steps_together(automaton)
+    if steps is None:
+        return False
+    for one, other in steps:
+        shared = live[one.target] & live[other.target]
+        if shared and _updates_of(one, shared) != _updates_of(other, shared):
+            return False
+    return True
+
+
+def _updates_of(t: Transition, registers: frozenset[int]) -> set[tuple[int, ast.Expression]]:
+    return {update for update in t.updates if update[0] in registers}
+
+
+def live_registers(automaton: Automaton) -> dict[int, frozenset[int]]:
+    """By state, the numbers of the registers that some run from there reads before it sets them."""
+
+    def update(number: int, t: Transition) -> ast.Expression:
+        return dict(t.updates).get(number, ast.Register(number))
+
+    return _live(automaton, update)
+
+
+def read_registers(expression: ast.Expression) -> frozenset[int]:
+    """The numbers of the registers that an expression reads."""
+    return frozenset(e.number for e in subexpressions(expression) if isinstance(e, ast.Register))
+
+
+_Update: TypeAlias = Callable[[int, Transition], ast.Expression]
+"""What a register is set to on a transition."""
+
+
+def _live(automaton: Automaton, update: _Update) -> dict[int, frozenset[int]]:
+    entering: dict[int, list[Transition]] = {}
+    live: dict[int, frozenset[int]] = dict.fromkeys(range(automaton.state_count), frozenset())
+    for t in automaton.transitions:
+        entering.setdefault(t.target, []).append(t)
+        live[t.source] = live[t.source].union(*map(read_registers, t.conditions))
+    pending = list(range(automaton.state_count))
+    while pending:
+        state = pending.pop()
+        for t in entering.get(state, ()):
+            read = (read_registers(update(number, t)) for number in live[state])
+            more = live[t.source].union(*read)
+            if more != live[t.source]:
+                live[t.source] = more
+                pending.append(t.source)
+    return live
+
+
+def index_kind(condition: ast.Expression) -> Literal["hash", "order"] | None:
+    """How the engine finds the runs that satisfy a condition: it may keep an index on what they
+    hold where the condition compares that with what the row has."""
+    if not isinstance(condition, ast.Comparison) or condition.op is ast.CompareOp.NE:
+        return None
+    sides = sorted(map(_depends_on, (condition.left, condition.right)))
+    if sides not in (["row", "run"], ["", "run"]):
+        return None
+    return "hash" if condition.op is ast.CompareOp.EQ else "order"
+
+
+def _depends_on(expression: ast.Expression) -> str:
+    parts = list(subexpressions(expression))
+    of_run = any(isinstance(part, _OF_RUNS) for part in parts)
+    of_row = any(isinstance(part, ast.Attribute) for part in parts)
+    return "both" if of_run and of_row else "run" if of_run else "row" if of_row else ""
+
+
+def pruned(remembering: Remembering) -> Remembering:
+    """Only with registers that are live somewhere, and with updates of those that are live then."""
+    live = live_registers(remembering.automaton)
+    kept = sorted(frozenset().union(*live.values()))
+    numbers = {number: i for i, number in enumerate(kept)}
+
+    def prune(t: Transition) -> Transition:
+        updates = frozenset(
+            (numbers[number], _renamed(value, numbers))
+            for number, value in t.updates
+            if number in live[t.target]
+        )
+        conditions = frozenset(_renamed(c, numbers) for c in t.conditions)
+        return replace(t, updates=updates, conditions=conditions)
+
+    automaton = remembering.automaton
+    return Remembering(
+        with_transitions(automaton, map(prune, automaton.transitions)),
+        tuple(remembering.registers[number] for number in kept),
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# How often tracks have been appended to
+
+
+_Count: TypeAlias = tuple[int, int]
+"""At least, and at most; 2 stands for any number from 2 on."""
+
+_Counts: TypeAlias = dict[str, _Count]
+
+
+def _counts_by_state(automaton: Automaton) -> dict[int, _Counts]:
+    """By state that a run can be in, how many events tracks may have; those not named have none."""
+    leaving = automaton.leaving()
+    pending = sorted(automaton.observers | {INITIAL})
+    counts: dict[int, _Counts] = {state: {} for state in pending}
+    while pending:
+        state = pending.pop()
+        for t in leaving[state]:
+            after = _counts_after(counts[state], t)
+            known = counts.get(t.target)
+            joined = after if known is None else _either(known, after)
+            if joined != known:
+                counts[t.target] = joined
+                pending.append(t.target)
+    return counts
+
+
+def _counts_after(counts: _Counts, t: Transition) -> _Counts:
+    after = dict(counts)
+    for append in t.appends:
+        low, high = counts.get(append.source, (0, 0))
+        more = int(append.appends)
+        after[append.track] = min(low + more, _MANY), min(high + more, _MANY)
+    return after
+
+
+def _either(one: _Counts, other: _Counts) -> _Counts:
+    none = (0, 0)
+    both = {track: (one.get(track, none), other.get(track, none)) for track in {**one, **other}}
+    return {track: (min(a[0], b[0]), max(a[1], b[1])) for track, (a, b) in both.items()}
+
+
+# ---------------------------------------------------------------------------------------------
+# From tracks to registers
+
+
+class _Settling:
+    def __init__(self, automaton: Automaton) -> None:
+        self._automaton = automaton
+        self._counts = _counts_by_state(automaton)
+        self._held: list[Held] = []
+        self._numbers: dict[Held, int] = {}
+        self._known: dict[tuple[int, Transition], ast.Expression] = {}
+
+    def run(self) -> Remembering:
+        asked = (self._asked(t) for t in self._automaton.transitions if t.source in self._counts)
+        automaton = with_transitions(self._automaton, (t for t in asked if t is not None))
+        live = _live(automaton, self._update)
+        kept = sorted(frozenset().union(*live.values()))
+        stands = self._equal(automaton, kept)
+        numbers = {number: i for i, number in enumerate(sorted(set(stands.values())))}
+        renamed = {number: numbers[stands[number]] for number in kept}
+
+        def settle(t: Transition) -> Transition:
+            found = {n: self._update(n, t) for n in live[t.target]}
+            updates = frozenset(
+                (renamed[n], _renamed(value, renamed))
+                for n, value in found.items()
+                if value != ast.Register(n)
+            )
+            conditions = frozenset(_renamed(c, renamed) for c in t.conditions)
+            return replace(t, appends=NO_APPENDS, conditions=conditions, updates=updates)
+
+        settled = with_transitions(automaton, map(settle, automaton.transitions))
+        registers = tuple(self._held[number] for number in sorted(set(stands.values())))
+        return Remembering(trimmed(settled), registers)
+
+    def _register(self, held: Held) -> ast.Register:
+        number = self._numbers.setdefault(held, len(self._held))
+        if number == len(self._held):
+            self._held.append(held)
+        return ast.Register(number)
+
+    def _asked(self, t: Transition) -> Transition | None:
+        """The transition with its conditions over registers; None if one of them never holds."""
+        guard, conditions = t.guard, set()
+        for condition in sorted(t.conditions, key=format_expression):
+            for part in conjuncts(simplified(self._expanded(condition, t.source))):
+                if part == _TRUE:
+                    continue
+                if part == _FALSE:
+                    return None
+                if _is_of_row(part):
+                    guard |= {part}
+                else:
+                    conditions.add(part)
+        if contradicts_itself(guard):
+            return None
+        return replace(t, guard=guard, conditions=frozenset(conditions))
+
+    def _update(self, number: int, t: Transition) -> ast.Expression:
+        """What a register holds after a transition."""
+        key = number, t
+        if key not in self._known:
+            held = self._held[number]
+            append = next((a for a in t.appends if a.track == held.track), None)
+            self._known[key] = (
+                ast.Register(number) if append is None else self._after(held, append, t.source)
+            )
+        return self._known[key]
+
+    def _after(self, held: Held, append: Append, state: int) -> ast.Expression:
+        recall = ast.Recall(append.source, held.what, held.value, append.appends)
+        return self._value(recall, state)
+
+    def _expanded(self, expression: ast.Expression, state: int) -> ast.Expression:
+        """What a condition on tracks asks of registers and the row, in a state."""
+        match expression:
+            case ast.IsBound(operand=ast.Recall() as recall):
+                return self._is_bound(recall, state)
+            case ast.Recall(what="count" | "size", with_row=False):
+                count = self._value(expression, state)
+                if isinstance(count, ast.Unbound):
+                    return ast.Literal(0)
+                is_sure = self._count(expression, state)[0] > 0
+                return count if is_sure else ast.IfBound(count, ast.Literal(0))
+            case ast.Recall():
+                return self._value(expression, state)
+            case _:
+                return map_expression(expression, lambda part: self._expanded(part, state))
+
+    def _count(self, recall: ast.Recall, state: int) -> _Count:
+        return self._counts[state].get(recall.variable, (0, 0))
+
+    def _is_bound(self, recall: ast.Recall, state: int) -> ast.Expression:
+        low, high = self._count(recall, state)
+        more = int(recall.with_row)
+        needed = 2 if recall.what == "prev" else 1
+        if low + more >= needed:
+            return _TRUE
+        if high + more < needed:
+            return _FALSE
+        return ast.IsBound(self._value(recall, state))
+
+    def _value(self, recall: ast.Recall, state: int) -> ast.Expression:
+        """What a recall is worth before a row, or with it."""
+        low, high = self._count(recall, state)
+        what, value = recall.what, recall.value
+        if what == "prev" and recall.with_row:  # The last one becomes the one before the last.
+            last = Held(recall.variable, "last", value)
+            return self._register(last) if high > 0 else ast.Unbound()
+        if not recall.with_row:
+            is_ever = high > (1 if what == "prev" else 0)
+            held = Held(recall.variable, what, value)
+            return self._register(held) if is_ever else ast.Unbound()
+        if what in ("last", "first", "min", "max", "sum") and (high == 0 or what == "last"):
+            assert value is not None
+            return value
+        before: ast.Expression = ast.Literal(0)
+        if high > 0:
+            before = self._register(Held(recall.variable, what, value))
+        match what:
+            case "first":
+                assert value is not None
+                return before if low > 0 else ast.IfBound(before, value)
+            case "size":
+                return ast.Accumulate("count", before, _TRUE) if high else ast.Literal(1)
+            case "sum" | "min" | "max" | "count":
+                assert value is not None
+                return ast.Accumulate(what, before, value)
+        raise AssertionError(f"{what} is not known with a row")
+
+    # Registers that always hold the same
+
+    def _equal(self, automaton: Automaton, numbers: list[int]) -> dict[int, int]:
+        """By register, the first of those that always hold the same.
+
+        All with the same value are taken for equal at first; then those are told apart that a
+        transition sets to something else, until nothing changes.
+        """
+        groups: Mapping[int, object] = {n: self._held[n].value for n in numbers}
+        while True:
+            stands = _first_of_each(groups)
+            refined = {
+                n: (
+                    groups[n],
+                    tuple(_renamed(self._update(n, t), stands) for t in automaton.transitions),
+                )
+                for n in numbers
+            }
+            if len(set(refined.values())) == len(set(groups.values())):
+                return stands
+            groups = refined
+
+
+def _first_of_each(groups: Mapping[int, object]) -> dict[int, int]:
+    first: dict[object, int] = {}
+    return {number: first.setdefault(group, number) for number, group in groups.items()}
+
+
+def _renamed(expression: ast.Expression, numbers: Mapping[int, int]) -> ast.Expression:
+    if isinstance(expression, ast.Register):
+        return replace(expression, number=numbers.get(expression.number, expression.number))
+    return map_expression(expression, lambda part: _renamed(part, numbers))
+
+
+# ---------------------------------------------------------------------------------------------
+# Conditions made simple
+
+
+_OF_RUNS: Final = (ast.Register, ast.Unbound, ast.IsBound, ast.IfBound, ast.Accumulate, ast.Narrow)
+
+
+def _is_of_row(condition: ast.Expression) -> bool:
+    return not any(isinstance(part, _OF_RUNS) for part in subexpressions(condition))
+
+
+def simplified(condition: ast.Expression) -> ast.Expression:
+    """Without parts whose truth is known."""
+    match condition:
+        case ast.LogicalAnd():
+            left, right = simplified(condition.left), simplified(condition.right)
+            if _FALSE in (left, right):
+                return _FALSE
+            if _TRUE in (left, right):
+                return right if left == _TRUE else left
+            return replace(condition, left=left, right=right)
+        case ast.LogicalOr():
+            left, right = simplified(condition.left), simplified(condition.right)
+            if _TRUE in (left, right):
+                return _TRUE
+            if _FALSE in (left, right):
+                return right if left == _FALSE else left
+            return replace(condition, left=left, right=right)
+        case ast.LogicalNot(operand=ast.Literal(value=bool(value))):
+            return ast.Literal(not value)
+    known = (ast.Attribute, *_OF_RUNS)
+    if any(isinstance(part, known) for part in subexpressions(condition)):
+        return condition
+    return ast.Literal(constant(condition) is True)
