@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 import oracle as o
@@ -492,6 +493,8 @@ def formulas(
     """Valid formulas, nested at most `max_depth` deep; with correlated conditions if they may."""
     drawer = _Drawer(draw, features, types, variables)
     formula = drawer.formula(max_depth, Scope())
+    # A scope grows from left to right only: it does not see loops further right in a repetition.
+    assume(not o.reads_one_of_several(formula))
     is_plain = "correlated" in features and not o.term_variables(formula)
     return drawer.filter(formula, Scope()) if is_plain else formula
 

@@ -66,7 +66,7 @@ from .predicates import (
 )
 from .query import difference, output_variables, reported_count, results
 from .runs import complex_events_by_runs
-from .scopes import is_well_scoped
+from .scopes import is_well_scoped, reads_one_of_several
 from .semantics import ComplexEvent, OverBudget, complex_events, select
 
 __all__ = [
@@ -125,6 +125,7 @@ __all__ = [
     "holds",
     "is_well_scoped",
     "output_variables",
+    "reads_one_of_several",
     "reported_count",
     "results",
     "row_satisfies",

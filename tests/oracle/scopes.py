@@ -48,7 +48,7 @@ def is_well_scoped(formula: f.Formula) -> bool:
     """Whether every condition reads only what it can see, and as one value only what is one."""
     shapes = Shapes()
     shapes.of(formula, NO_ROWS)
-    return shapes.are_all_in_place() and not any(several_values(formula, frozenset()))
+    return shapes.are_all_in_place() and not reads_one_of_several(formula)
 
 
 def counted(rows: Counter[frozenset[str]]) -> Rows:
@@ -178,10 +178,15 @@ def is_count(term: Term) -> bool:
 # One value or several
 
 
+def reads_one_of_several(formula: f.Formula) -> bool:
+    """Whether some `x.v` or `prev(x).v` stands outside of an iteration that binds x."""
+    return any(several_values(formula, frozenset()))
+
+
 def several_values(
     formula: f.Formula, loops: frozenset[str], earlier: frozenset[str] = frozenset()
 ) -> Iterator[Term]:
-    """The `x.v` and `prev(x).v` outside of an iteration that binds x.
+    """What `reads_one_of_several` asks for.
 
     `loops` are the variables that such iterations have bound to the left of the formula, `earlier`
     those that they have bound in an earlier repetition, as long as nothing else has since.

@@ -121,7 +121,7 @@ def test_small_formulas_with_strategies_over_short_streams() -> None:
 def test_many_small_formulas_with_strategies_over_short_streams() -> None:
     assert compare_exhaustively(selecting(3, UNARY | TIMED | SELECTED), 5, 8, 8, time="ts") > 200
     assert compare_exhaustively(selecting(4, NESTED), 5, 250, 9, time="ts") > 90
-    assert compare_exhaustively(selecting(4, NESTED), 5, 400, 10, ask=ask, time="ts") > 300
+    assert compare_exhaustively(selecting(4, NESTED), 5, 100, 10, ask=ask, time="ts") > 200
 
 
 PLACES = {
