@@ -19,6 +19,7 @@ from test_semantics import COMMON, can_match
 
 import catena
 import oracle
+from catena.spark.types import arrow_schema
 from generators import QUERY, STRATEGIES, STREAMS, TERMS, TIMED, UNARY, queries, rows
 from oracle import ComplexEvent
 
@@ -231,6 +232,44 @@ def test_columns_whose_names_differ_in_case_only_get_a_number(spark: Any) -> Non
     assert found.select("X_2").first()[0] == [1]
 
 
+def test_columns_may_have_names_that_are_no_words(spark: Any) -> None:
+    rows_of = [(1, "A", 1), (2, "B", 1), (3, "B", None)]
+    df = spark.createDataFrame(rows_of, "`t.x` int, type string, `a ``key``` int")
+    query = catena.Query("SELECT a, b WHERE A AS a ; B AS b", time="t.x")
+    for sort in ("native", "spark"):
+        [row] = catena.spark.match(df, query, by="a `key`", rows=True, sort=sort).collect()
+        assert (row["a `key`"], row.a, row.b, row.b_rows[0]["t.x"]) == (1, [0], [1], 2)
+
+
+def test_integers_are_nanoseconds_if_the_query_says_so(spark: Any) -> None:
+    """Spark has no times finer than microseconds; where it reads some, it reads integers."""
+    first = 1_700_000_000_000_000_001
+    df = spark.createDataFrame(
+        [(first, "A"), (first + 2, "B"), (first + 9, "B")], "t long, type string"
+    )
+    query = catena.Query("SELECT a, b WHERE A AS a ;[<= 2 ns] B AS b", time="t", time_unit="ns")
+    [row] = catena.spark.match(df, query, by=()).collect()
+    assert (row.start_time, row.end_time) == (first, first + 2)
+
+
+def test_releases_of_spark_ask_for_the_zone_by_different_names(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.sql.pandas import types
+
+    now = types.to_arrow_type
+    schema = spark.range(1).selectExpr("current_timestamp() AS ts", "'x' AS s").schema
+
+    def earlier(dt: Any, *, timestamp_utc: bool = True, prefers_large_types: bool = False) -> Any:
+        zone = "UTC" if timestamp_utc else None
+        return now(dt, timezone=zone, prefers_large_types=prefers_large_types)
+
+    expected = arrow_schema(schema, ["ts", "s"])
+    monkeypatch.setattr(types, "to_arrow_type", earlier)
+    assert arrow_schema(schema, ["ts", "s"]) == expected
+    assert expected.field("ts").type == pa.timestamp("us", "UTC")
+
+
 def test_no_rows_give_no_matches_of_the_same_columns(spark: Any) -> None:
     df, query = sensors(spark), catena.Query(PAIRS, time="ts")
     nothing = catena.spark.match(df.where("id > 99"), query)
@@ -255,10 +294,17 @@ def test_what_is_wrong_is_said_at_once(spark: Any) -> None:
         catena.spark.match(df, unordered)
     with pytest.raises(catena.CatenaError, match="the query is a str"):
         catena.spark.match(df, "SELECT * WHERE A")
+    typed = catena.Query("SELECT * WHERE A", time="t", type="Type")
     with pytest.raises(catena.CatenaError, match="sort is 'quick'"):
-        catena.spark.match(
-            df, catena.Query("SELECT * WHERE A", time="t", type="Type"), sort="quick"
-        )
+        catena.spark.match(df, typed, sort="quick")
+    with pytest.raises(catena.CatenaError, match="by takes names of columns"):
+        catena.spark.match(df, typed, by=df["Type"])
+    with pytest.raises(catena.CatenaError, match="the events are a list"):
+        catena.spark.match([], typed)
+    stream = spark.readStream.format("rate").load()
+    for ask_stream in (catena.spark.match, catena.spark.detect):
+        with pytest.raises(catena.CatenaError, match="the DataFrame is a stream"):
+            ask_stream(stream, typed)
 
 
 def test_without_a_key_a_warning_says_how_many_rows_one_task_gets(spark: Any) -> None:

@@ -95,6 +95,18 @@ def test_an_error_in_a_text_is_told_with_its_place(spark: Any, events: Any) -> N
         bad.collect()
     with pytest.raises(catena.CatenaError, match="a name and a query go together"):
         catena.spark.register(spark, "nameless")
+    query = catena.Query(PAIRS, time="ts")
+    with pytest.raises(catena.CatenaError, match="the function's name is 'two words'"):
+        catena.spark.register(spark, "two words", query)
+    catena.spark.register(spark, "other_table", query)
+    for columns, message in {
+        "ts, type, id": "there is no column 'value'",
+        "date(ts) AS ts, type, id, value": "register the function with events=",
+    }.items():
+        events.selectExpr(*columns.split(", ")).createOrReplaceTempView("others")
+        found = spark.sql("SELECT * FROM other_table(TABLE(others) PARTITION BY id)")
+        with pytest.raises(Exception, match=message):
+            found.collect()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -107,6 +119,12 @@ def test_grouped_functions_find_what_match_finds(spark: Any, events: Any) -> Non
     expected = listed(catena.spark.match(events, query))
     groups = events.groupBy("id")
     assert listed(groups.applyInArrow(catena.spark.arrow_udf(query), schema)) == expected
+    by_type = catena.Query(CHANGES.replace("[id]", "[type]").replace("; B", "; A"), time="ts")
+    schema_by_type = catena.spark.schema(by_type, events)
+    with_large = groups.applyInArrow(catena.spark.arrow_udf(by_type), schema_by_type)
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    assert with_large.count() > 10
+    spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
     assert listed(groups.applyInPandas(catena.spark.pandas_udf(query), schema)) == expected
 
 
@@ -133,3 +151,8 @@ def test_the_doctor_reports_versions_and_what_is_missing(
     ill = catena.spark.doctor(spark, tasks=1)
     assert "no_such_package cannot be imported: ModuleNotFoundError" in str(ill)
     assert not ill.is_well
+    assert "no_such_package" in str(catena.spark.doctor())
+    monkeypatch.setattr(module, "PACKAGES", ("catena",))
+    assert catena.spark.doctor().is_well, "here is all that a local session needs"
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    assert "Spark needs Java, and JAVA_HOME is /nowhere" in str(catena.spark.doctor())

@@ -181,6 +181,15 @@ def test_what_a_stream_needs_is_checked_first(
         ask(df, query, time="n", watermark="1 second")
     with pytest.raises(catena.CatenaError, match="a watermark needs a timestamp"):
         ask(df, catena.Query("SELECT * WHERE A", time="n"), watermark="1 second")
+    without_zone = df.withColumn("ts", df["ts"].cast("timestamp_ntz"))
+    with pytest.raises(catena.CatenaError, match="needs a timestamp with a zone"):
+        ask(without_zone, query, watermark="1 second")
+    with pytest.raises(catena.CatenaError, match="no watermark on column 'ts'"):
+        ask(df, query)
+    with pytest.raises(catena.CatenaError, match="watermark is 'soon'"):
+        ask(df, query, watermark="soon")
+    with pytest.raises(catena.CatenaError, match="the DataFrame is no stream"):
+        ask(spark.createDataFrame([], SCHEMA), query, watermark="1 second")
     with pytest.raises(catena.CatenaError, match="buckets is 0"):
         ask(df, query, watermark="1 second", buckets=0)
     with pytest.warns(UserWarning, match="no key"):
