@@ -10,7 +10,8 @@ from typing import Any
 def main() -> None:
     from asked import answers
     from pyspark.sql import SparkSession
-    from test_batch import PAIRS, case_questions, listed, sensors
+    from test_batch import PAIRS, listed, sensors
+    from test_questions import case_questions
 
     import catena
 

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from asked import Question, answers
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from paths import table_of
-from test_cases import load
-from test_semantics import COMMON, can_match
 
 import catena
-import oracle
 from catena.spark.types import arrow_schema
-from generators import QUERY, STRATEGIES, STREAMS, TERMS, TIMED, UNARY, queries, rows
-from oracle import ComplexEvent
 
 EPOCH = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 SENSORS = "ts timestamp, type string, id int, value double"
@@ -55,80 +45,6 @@ def listed(df: Any) -> list[dict[str, Any]]:
         {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows_of
     ]
     return sorted(as_tuples, key=repr)
-
-
-# ---------------------------------------------------------------------------------------------
-# The same answers as everywhere
-
-
-def case_questions() -> tuple[list[Question], list[set[ComplexEvent]]]:
-    """The queries of the case files, and the matches that they have."""
-    questions, expected = [], []
-    for _, stream, case in load():
-        if "error" not in case:
-            query = catena.Query(case["query"], **case.get("columns", {}))
-            questions.append(Question(query, pa.table(stream)))
-            expected.append(
-                {
-                    ComplexEvent(start, end, frozenset((x, p) for x, at in m.items() for p in at))
-                    for start, end, m in case["matches"]
-                }
-            )
-    return questions, expected
-
-
-def test_the_case_files(spark: Any) -> None:
-    questions, expected = case_questions()
-    for question, found, due in zip(questions, answers(spark, questions), expected, strict=True):
-        assert set(found) == due and len(found) == len(due), question.query.text
-
-
-def drawn(count: int, features: Any) -> list[tuple[oracle.Query, list[dict[str, Any]]]]:
-    """Random queries and rows, always the same ones."""
-    found: list[tuple[oracle.Query, list[dict[str, Any]]]] = []
-
-    @settings(max_examples=4 * count, derandomize=True, database=None, **COMMON)
-    @given(queries(features), rows(), st.just(0))
-    def draw(asked: oracle.Query, events: list[dict[str, Any]], _: int) -> None:
-        asked = replace(asked, strategy=STRATEGIES[len(found) % len(STRATEGIES)])
-        if len(found) < count and events and can_match(asked):
-            found.append((asked, events))
-
-    draw()
-    return found
-
-
-def compare_random_queries(spark: Any, count: int) -> None:
-    """Random queries, with all strategies and windows, against the oracle."""
-    features = UNARY | QUERY | TERMS | STREAMS | TIMED
-    asked = [(q, r, due) for q, r in drawn(count, features) if (due := expected(q, r)) is not None]
-    questions = [
-        Question(catena.Query(q.text(), time="ts", stream="stream"), table_of(r))
-        for q, r, _ in asked
-    ]
-    assert {q.strategy for q, _, _ in asked} == set(STRATEGIES)
-    for (query, events, due), found in zip(asked, answers(spark, questions), strict=True):
-        reported: list[list[ComplexEvent]] = [[] for _ in events]
-        for event in found:
-            reported[event.end].append(event)
-        problem = oracle.difference(query, due, reported)
-        assert not problem, f"{problem}\nrows: {events}"
-
-
-def expected(asked: oracle.Query, events: list[dict[str, Any]]) -> Any:
-    try:
-        return oracle.results(asked, events, time="ts", stream="stream")
-    except oracle.OverBudget:
-        return None
-
-
-def test_random_queries(spark: Any) -> None:
-    compare_random_queries(spark, 24)
-
-
-@pytest.mark.slow
-def test_many_random_queries(spark: Any) -> None:
-    compare_random_queries(spark, 150)
 
 
 PAIRS = """

@@ -6,8 +6,7 @@ import sys
 from typing import Any
 
 import pytest
-from asked import ROW, Question, answers
-from test_batch import PAIRS, case_questions, listed, sensors
+from test_batch import PAIRS, listed, sensors
 
 import catena
 
@@ -38,24 +37,6 @@ def test_without_the_table_keys_are_strings_and_measures_doubles(spark: Any, eve
     typed = catena.spark.match(events, catena.Query(PAIRS, time="ts"))
     as_guessed = typed.drop("took").withColumn("id", typed["id"].cast("string"))
     assert listed(found) == listed(as_guessed)
-
-
-def test_the_case_files_by_a_table_function(spark: Any) -> None:
-    """The same matches as everywhere; a row's number in the whole stream orders it."""
-    questions, expected = case_questions()
-
-    def by_function(df: Any, question: Question) -> Any:
-        number = questions.index(question)
-        catena.spark.register(spark, f"case_{number}", question.query, events=df)
-        df.createOrReplaceTempView(f"rows_{number}")
-        keys = ", ".join(question.query.plan.keys) if question.by is None else ""
-        parts = f"PARTITION BY {keys}" if keys else "WITH SINGLE PARTITION"
-        table = f"TABLE(rows_{number}) {parts} ORDER BY {ROW}"
-        return spark.sql(f"SELECT * FROM case_{number}({table})")
-
-    found = answers(spark, questions, by_function)
-    for question, events_found, due in zip(questions, found, expected, strict=True):
-        assert set(events_found) == due and len(events_found) == len(due), question.query.text
 
 
 def test_the_general_functions_show_any_query_in_one_set_of_columns(

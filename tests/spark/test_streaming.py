@@ -16,8 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 from scripts import script_environment
 from stream_files import flush_row, read_files, run, shuffled, write_files
-from test_buckets import showing_rows
-from test_cases import load
 
 import catena
 from catena.spark.requirements import STORE_SETTING
@@ -88,36 +86,6 @@ def test_late_rows_are_counted_and_flagged(spark: Any, tmp_path: Path) -> None:
     )
     state = catena.spark.stream_state(spark, str(tmp_path / "out-checkpoint"))
     assert state.late_rows == 20
-
-
-@pytest.mark.slow
-def test_the_case_files_in_micro_batches(spark: Any, tmp_path: Path) -> None:
-    """All cases in one stream each; what they find is compared by the rows' own numbers."""
-    for number, (_, stream, case) in enumerate(load()):
-        columns = case.get("columns", {})
-        if "error" in case or number % 3 or "time" in columns:  # Time here is when a row comes.
-            continue
-        plan = catena.Query(case["query"], **columns).plan
-        query = catena.Query(showing_rows(case["query"], plan.variables), **columns)
-        table = pa.table(stream)
-        count = table.num_rows
-        table = table.append_column("n", pa.array(range(count)))
-        table = table.append_column("now", pa.array([(i + 1) * 10**6 for i in range(count)], STAMP))
-        folder = tmp_path / str(number)
-        pieces = shuffled(table, "now", 2, pieces=3, seed=number)
-        key = {name: table.column(name)[0].as_py() for name in plan.keys}
-        write_files(folder / "in", [*pieces, flush_row(table, "now", **key)])
-        schema = spark.createDataFrame(table).schema
-        df = read_files(spark, folder / "in", schema)
-        by = None if plan.keys else ()
-        found = catena.spark.match_stream(df, query, "now", "4 seconds", by, buckets=2)
-        run(found, folder)
-        rows = spark.read.parquet(str(folder / "out")).collect()
-        shown = [sorted((x, p) for x in plan.variables for p in r[f"{x}.n"]) for r in rows]
-        expected = [
-            sorted((x, p) for x, at in m.items() for p in at) for _, _, m in case["matches"]
-        ]
-        assert sorted(shown) == sorted(expected), case["name"]
 
 
 # ---------------------------------------------------------------------------------------------
