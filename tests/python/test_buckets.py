@@ -272,6 +272,19 @@ def test_a_bucket_that_is_not_ours_is_refused() -> None:
             read_head(json.dumps(head).encode())
 
 
+def test_heads_of_this_version_are_read_for_ever() -> None:
+    """As the first release writes them: a later one may know more, and must not need more."""
+    written = (
+        '{"plan": "2b", "schema": "10", "version": 1, "buckets": 8, "late_count": 1, '
+        '"back_count": 0, "row_count": 5, "snapshot_bytes": 300, "log_bytes": 20, '
+        '"entry_count": 4, "part_count": 2, "arrival_count": 9, "timer_ms": 7000, '
+        '"waiting": {"000000000004": [6500000, 3]}, "live_until": 8000000}'
+    )
+    head = read_head(written.encode())
+    assert (head.version, head.buckets, head.row_count, head.timer_ms) == (1, 8, 5, 7000)
+    assert head.waiting == {"000000000004": [6_500_000, 3]} and head.live_until == 8_000_000
+
+
 def test_rows_are_divided_by_bucket_in_the_order_in_which_they_stand() -> None:
     batch = pa.record_batch({"b": pa.array([2, 0, 2, 1, 0], pa.int32()), "n": range(5)})
     parts = [(number, part.column("n").to_pylist()) for number, part in divided(batch, "b")]
