@@ -8,10 +8,9 @@ that its rows have in the whole stream of the question.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -19,26 +18,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from asked import QUESTION, ROW, Question
+from marks import Marks, showing_rows, text_in_seconds
 from stream_files import flush_row, read_files, run, shuffled, write_files
-from test_buckets import showing_rows
 
 import catena
-from catena.query import ast
-from catena.query.format import format_query
-from catena.query.parse import parse
 from catena.spark.batch import column
-from oracle import ComplexEvent
 
 STAMP = "stamp"
 STAMP_TYPE = pa.timestamp("us", "UTC")
 DELAY_S = 6
-
-Marks = tuple[tuple[str, int], ...]
-
-
-def marks_of(events: Iterable[ComplexEvent]) -> Counter[Marks]:
-    """The marks of each event, which is what streams are compared by."""
-    return Counter(tuple(sorted(event.marks)) for event in events)
 
 
 def answers_of_stream(
@@ -88,7 +76,7 @@ def _asked(df: Any, question: Question, number: int) -> Any:
     from pyspark.sql import functions
 
     plan = question.query.plan
-    text = showing_rows(format_query(in_seconds(parse(question.query.text))), plan.variables)
+    text = showing_rows(text_in_seconds(question.query.text), plan.variables)
     settings = plan.settings
     query = catena.Query(
         text, time=STAMP if settings.time else None, type=settings.type, stream=settings.stream
@@ -100,15 +88,3 @@ def _asked(df: Any, question: Question, number: int) -> Any:
     named = [column(n).alias(x) for n, x in zip(last[1::2], plan.variables, strict=True)]
     marks = functions.to_json(functions.struct(*named)) if named else functions.lit("{}")
     return found.select(functions.lit(number).alias(QUESTION), marks.alias("marks"))
-
-
-def in_seconds(node: Any) -> Any:
-    """A part of a query in which times without a unit are seconds."""
-    if isinstance(node, tuple):
-        return tuple(in_seconds(part) for part in node)
-    if isinstance(node, ast.Bound) and node.unit is None:
-        return dataclasses.replace(node, unit=ast.Unit.S)
-    if not isinstance(node, ast.Node):
-        return node
-    parts = {f.name: in_seconds(getattr(node, f.name)) for f in dataclasses.fields(node)}
-    return dataclasses.replace(node, **parts)
