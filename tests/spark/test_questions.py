@@ -163,7 +163,7 @@ def test_random_queries(spark: Any, find: Any) -> None:
 
 
 def test_queries_in_micro_batches(spark: Any, tmp_path: Path) -> None:
-    compare_streamed(spark, tmp_path, slice(4, None, 20), drawn(20)[3::7])
+    compare_streamed(spark, tmp_path, slice(4, None, 30), drawn(20)[3::14])
 
 
 @pytest.mark.slow
