@@ -190,7 +190,7 @@ void Engine::evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t be
     const ClassId cls = class_of_row_[static_cast<size_t>(i)];
     if (!plan.is_late.empty() && plan.is_late[row]) continue;
     if (!takes_part(cls)) continue;
-    if (options_.is_partitioned) part = part_of_row(batch, begin + i);
+    if (options_.is_partitioned) part = part_of_row(batch, begin + i, cls);
     if (!part) continue;
     visit(*part, cls, plan, row, static_cast<size_t>(i), roots);
   }
@@ -231,10 +231,20 @@ bool Engine::takes_part(ClassId cls) const {
   return !binding_->row_guard || classes_.satisfies(cls, *binding_->row_guard);
 }
 
-PartState* Engine::part_of_row(const Batch& batch, int64_t row) {
+PartState* Engine::part_of_row(const Batch& batch, int64_t row, ClassId cls) {
   key_.clear();
   if (!key_encoder_->encode(batch, row, key_)) return nullptr;
-  return &state_.parts[state_.parts.find_or_add(key_)];
+  if (PartState* part = state_.parts.find(key_)) return part;
+  return leaves_idle(cls) ? nullptr : &state_.parts[state_.parts.find_or_add(key_)];
+}
+
+// True if a new part would hold nothing after a row of this class, so that it need not be made.
+bool Engine::leaves_idle(ClassId cls) {
+  if (strategy_) return false;
+  for (const auto& order : binding_->order) {
+    if (order.is_by_part) return false;  // Its last clock is kept.
+  }
+  return frontiers_.step(FrontierTable::kEmpty, cls).is_identity;
 }
 
 // Forgets the runs that have started; observers go on watching.

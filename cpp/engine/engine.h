@@ -127,7 +127,8 @@ class Engine {
   void visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t row, size_t in_values,
              std::vector<Root>& roots);
   bool takes_part(ClassId cls) const;
-  PartState* part_of_row(const Batch& batch, int64_t row);
+  PartState* part_of_row(const Batch& batch, int64_t row, ClassId cls);
+  bool leaves_idle(ClassId cls);
   void empty(PartState& part);
   void compact();
   void trim_strategy();

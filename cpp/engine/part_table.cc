@@ -18,7 +18,7 @@ uint32_t PartTable::find_or_add(std::string_view key) {
   return place;
 }
 
-const PartState* PartTable::find(std::string_view key) const {
+PartState* PartTable::find(std::string_view key) {
   const auto found = places_.find(key);
   return found == places_.end() ? nullptr : &states_[found->second];
 }

@@ -22,7 +22,7 @@ class PartTable {
   uint32_t find_or_add(std::string_view key);
 
   // The part of a key, or null if there is none.
-  const PartState* find(std::string_view key) const;
+  PartState* find(std::string_view key);
 
   PartState& operator[](uint32_t place) { return states_[place]; }
   size_t size() const { return places_.size(); }

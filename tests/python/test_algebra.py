@@ -257,6 +257,16 @@ def test_instances_as_columns() -> None:
     assert empty.to_arrow().schema.names == ["start_time", "end_time"] and not empty
 
 
+def test_no_instances_have_the_types_of_the_columns() -> None:
+    a = catena.Algebra("Nobody", time="ts", by="id", values=True)
+    ids, times = pa.array([1, 2], pa.int8()), pa.array([3, 4], pa.timestamp("us"))
+    rows = pa.table({"ts": times, "type": ["A", "B"], "id": ids})
+    d = a.stream()
+    for found in (a.run(rows), d.push(rows), d.finish(), a.run(rows.slice(0, 0))):
+        schema = found.to_arrow().schema
+        assert schema.types == [times.type, times.type, pa.int8(), pa.list_(pa.int64())]
+
+
 def test_a_primitive_may_be_called_like_a_column() -> None:
     a = catena.Algebra("end_time ; x", values=True)
     [m] = a.run({"type": ["end_time", "x"]})

@@ -72,7 +72,7 @@ def test_format_and_parse_are_inverse(seed: int) -> None:
         ("(A ; B", 7, "the expression ends", "a ')' is missing"),
         ("A B", 3, "unexpected 'B'", None),
         ("A & B", 3, "unexpected '&'", "A + B"),
-        ("A -> B", 4, "unexpected '>'", None),
+        ("A -> B", 4, "unexpected '>'", "A ; B"),
         ("A || B", 4, "unexpected '|'", "A | B"),
         ("A, B", 2, "unexpected ','", "A ; B"),
         ("A and B", 3, "unexpected 'and'", "A + B"),

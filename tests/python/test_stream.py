@@ -62,6 +62,16 @@ def test_parts_without_live_runs_are_dropped() -> None:
     assert stream.stats()["parts"] < 20_000
 
 
+def test_rows_that_begin_nothing_make_no_parts() -> None:
+    query = catena.Query("SELECT * WHERE (A AS a ; B) FILTER a[v > 9] PARTITION BY [id]", time="ts")
+    stream, count = query.stream(), 5_000
+    stream.push({"type": ["A", "B"] * count, "id": range(2 * count), "v": [1] * 2 * count,
+                 "ts": range(2 * count)})  # fmt: skip
+    assert stream.stats()["parts"] == 0
+    rest = {"type": ["A", "B"], "id": [7, 7], "v": [10, 0], "ts": [2 * count] * 2}
+    assert [m.start for m in stream.push(rest)] == [2 * count] and stream.stats()["parts"] == 1
+
+
 def test_a_snapshot_goes_on_in_another_process(tmp_path) -> None:
     import subprocess
     import sys

@@ -61,6 +61,16 @@ def by_batch(df: Any, question: Question) -> Any:
     return catena.spark.match(df, question.query, question.by, ROW)
 
 
+def by_table_function(df: Any, question: Question) -> Any:
+    """By SQL, through a function of its own name; a row's number in the whole stream orders it."""
+    spark, name = df.sparkSession, f"question_{id(question)}"
+    catena.spark.register(spark, name, question.query, events=df)
+    df.createOrReplaceTempView(f"rows_of_{name}")
+    keys = ", ".join(question.query.plan.keys) if question.by is None else ""
+    parts = f"PARTITION BY ({keys})" if keys else "WITH SINGLE PARTITION"
+    return spark.sql(f"SELECT * FROM {name}(TABLE(rows_of_{name}) {parts} ORDER BY {ROW})")
+
+
 def answers(
     spark: Any, questions: Sequence[Question], find: Find = by_batch
 ) -> list[list[ComplexEvent]]:

@@ -10,4 +10,5 @@ TESTS = Path(__file__).parent.parent
 
 def script_environment() -> dict[str, str]:
     """The environment of such a process."""
-    return {**os.environ, "PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS / 'python'}"}
+    folders = (TESTS, TESTS / "python", TESTS / "spark")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from asked import Question, answers
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from paths import table_of
-from test_cases import load
-from test_semantics import COMMON, can_match
 
 import catena
-import oracle
-from generators import QUERY, STRATEGIES, STREAMS, TERMS, TIMED, UNARY, queries, rows
-from oracle import ComplexEvent
+from catena.spark.types import arrow_schema
 
 EPOCH = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 SENSORS = "ts timestamp, type string, id int, value double"
@@ -54,80 +45,6 @@ def listed(df: Any) -> list[dict[str, Any]]:
         {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows_of
     ]
     return sorted(as_tuples, key=repr)
-
-
-# ---------------------------------------------------------------------------------------------
-# The same answers as everywhere
-
-
-def case_questions() -> tuple[list[Question], list[set[ComplexEvent]]]:
-    """The queries of the case files, and the matches that they have."""
-    questions, expected = [], []
-    for _, stream, case in load():
-        if "error" not in case:
-            query = catena.Query(case["query"], **case.get("columns", {}))
-            questions.append(Question(query, pa.table(stream)))
-            expected.append(
-                {
-                    ComplexEvent(start, end, frozenset((x, p) for x, at in m.items() for p in at))
-                    for start, end, m in case["matches"]
-                }
-            )
-    return questions, expected
-
-
-def test_the_case_files(spark: Any) -> None:
-    questions, expected = case_questions()
-    for question, found, due in zip(questions, answers(spark, questions), expected, strict=True):
-        assert set(found) == due and len(found) == len(due), question.query.text
-
-
-def drawn(count: int, features: Any) -> list[tuple[oracle.Query, list[dict[str, Any]]]]:
-    """Random queries and rows, always the same ones."""
-    found: list[tuple[oracle.Query, list[dict[str, Any]]]] = []
-
-    @settings(max_examples=4 * count, derandomize=True, database=None, **COMMON)
-    @given(queries(features), rows(), st.just(0))
-    def draw(asked: oracle.Query, events: list[dict[str, Any]], _: int) -> None:
-        asked = replace(asked, strategy=STRATEGIES[len(found) % len(STRATEGIES)])
-        if len(found) < count and events and can_match(asked):
-            found.append((asked, events))
-
-    draw()
-    return found
-
-
-def compare_random_queries(spark: Any, count: int) -> None:
-    """Random queries, with all strategies and windows, against the oracle."""
-    features = UNARY | QUERY | TERMS | STREAMS | TIMED
-    asked = [(q, r, due) for q, r in drawn(count, features) if (due := expected(q, r)) is not None]
-    questions = [
-        Question(catena.Query(q.text(), time="ts", stream="stream"), table_of(r))
-        for q, r, _ in asked
-    ]
-    assert {q.strategy for q, _, _ in asked} == set(STRATEGIES)
-    for (query, events, due), found in zip(asked, answers(spark, questions), strict=True):
-        reported: list[list[ComplexEvent]] = [[] for _ in events]
-        for event in found:
-            reported[event.end].append(event)
-        problem = oracle.difference(query, due, reported)
-        assert not problem, f"{problem}\nrows: {events}"
-
-
-def expected(asked: oracle.Query, events: list[dict[str, Any]]) -> Any:
-    try:
-        return oracle.results(asked, events, time="ts", stream="stream")
-    except oracle.OverBudget:
-        return None
-
-
-def test_random_queries(spark: Any) -> None:
-    compare_random_queries(spark, 24)
-
-
-@pytest.mark.slow
-def test_many_random_queries(spark: Any) -> None:
-    compare_random_queries(spark, 150)
 
 
 PAIRS = """
@@ -231,6 +148,44 @@ def test_columns_whose_names_differ_in_case_only_get_a_number(spark: Any) -> Non
     assert found.select("X_2").first()[0] == [1]
 
 
+def test_columns_may_have_names_that_are_no_words(spark: Any) -> None:
+    rows_of = [(1, "A", 1), (2, "B", 1), (3, "B", None)]
+    df = spark.createDataFrame(rows_of, "`t.x` int, type string, `a ``key``` int")
+    query = catena.Query("SELECT a, b WHERE A AS a ; B AS b", time="t.x")
+    for sort in ("native", "spark"):
+        [row] = catena.spark.match(df, query, by="a `key`", rows=True, sort=sort).collect()
+        assert (row["a `key`"], row.a, row.b, row.b_rows[0]["t.x"]) == (1, [0], [1], 2)
+
+
+def test_integers_are_nanoseconds_if_the_query_says_so(spark: Any) -> None:
+    """Spark has no times finer than microseconds; where it reads some, it reads integers."""
+    first = 1_700_000_000_000_000_001
+    df = spark.createDataFrame(
+        [(first, "A"), (first + 2, "B"), (first + 9, "B")], "t long, type string"
+    )
+    query = catena.Query("SELECT a, b WHERE A AS a ;[<= 2 ns] B AS b", time="t", time_unit="ns")
+    [row] = catena.spark.match(df, query, by=()).collect()
+    assert (row.start_time, row.end_time) == (first, first + 2)
+
+
+def test_releases_of_spark_ask_for_the_zone_by_different_names(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.sql.pandas import types
+
+    now = types.to_arrow_type
+    schema = spark.range(1).selectExpr("current_timestamp() AS ts", "'x' AS s").schema
+
+    def earlier(dt: Any, *, timestamp_utc: bool = True, prefers_large_types: bool = False) -> Any:
+        zone = "UTC" if timestamp_utc else None
+        return now(dt, timezone=zone, prefers_large_types=prefers_large_types)
+
+    expected = arrow_schema(schema, ["ts", "s"])
+    monkeypatch.setattr(types, "to_arrow_type", earlier)
+    assert arrow_schema(schema, ["ts", "s"]) == expected
+    assert expected.field("ts").type == pa.timestamp("us", "UTC")
+
+
 def test_no_rows_give_no_matches_of_the_same_columns(spark: Any) -> None:
     df, query = sensors(spark), catena.Query(PAIRS, time="ts")
     nothing = catena.spark.match(df.where("id > 99"), query)
@@ -255,10 +210,17 @@ def test_what_is_wrong_is_said_at_once(spark: Any) -> None:
         catena.spark.match(df, unordered)
     with pytest.raises(catena.CatenaError, match="the query is a str"):
         catena.spark.match(df, "SELECT * WHERE A")
+    typed = catena.Query("SELECT * WHERE A", time="t", type="Type")
     with pytest.raises(catena.CatenaError, match="sort is 'quick'"):
-        catena.spark.match(
-            df, catena.Query("SELECT * WHERE A", time="t", type="Type"), sort="quick"
-        )
+        catena.spark.match(df, typed, sort="quick")
+    with pytest.raises(catena.CatenaError, match="by takes names of columns"):
+        catena.spark.match(df, typed, by=df["Type"])
+    with pytest.raises(catena.CatenaError, match="the events are a list"):
+        catena.spark.match([], typed)
+    stream = spark.readStream.format("rate").load()
+    for ask_stream in (catena.spark.match, catena.spark.detect):
+        with pytest.raises(catena.CatenaError, match="the DataFrame is a stream"):
+            ask_stream(stream, typed)
 
 
 def test_without_a_key_a_warning_says_how_many_rows_one_task_gets(spark: Any) -> None:

@@ -1,4 +1,4 @@
-"""The batch cases and SQL on a Spark Connect session, in a process of its own."""
+"""The batch cases, SQL and a stream on a Spark Connect session, in a process of its own."""
 
 from __future__ import annotations
 

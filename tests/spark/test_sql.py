@@ -6,8 +6,7 @@ import sys
 from typing import Any
 
 import pytest
-from asked import ROW, Question, answers
-from test_batch import PAIRS, case_questions, listed, sensors
+from test_batch import PAIRS, listed, sensors
 
 import catena
 
@@ -38,24 +37,6 @@ def test_without_the_table_keys_are_strings_and_measures_doubles(spark: Any, eve
     typed = catena.spark.match(events, catena.Query(PAIRS, time="ts"))
     as_guessed = typed.drop("took").withColumn("id", typed["id"].cast("string"))
     assert listed(found) == listed(as_guessed)
-
-
-def test_the_case_files_by_a_table_function(spark: Any) -> None:
-    """The same matches as everywhere; a row's number in the whole stream orders it."""
-    questions, expected = case_questions()
-
-    def by_function(df: Any, question: Question) -> Any:
-        number = questions.index(question)
-        catena.spark.register(spark, f"case_{number}", question.query, events=df)
-        df.createOrReplaceTempView(f"rows_{number}")
-        keys = ", ".join(question.query.plan.keys) if question.by is None else ""
-        parts = f"PARTITION BY {keys}" if keys else "WITH SINGLE PARTITION"
-        table = f"TABLE(rows_{number}) {parts} ORDER BY {ROW}"
-        return spark.sql(f"SELECT * FROM case_{number}({table})")
-
-    found = answers(spark, questions, by_function)
-    for question, events_found, due in zip(questions, found, expected, strict=True):
-        assert set(events_found) == due and len(events_found) == len(due), question.query.text
 
 
 def test_the_general_functions_show_any_query_in_one_set_of_columns(
@@ -95,6 +76,18 @@ def test_an_error_in_a_text_is_told_with_its_place(spark: Any, events: Any) -> N
         bad.collect()
     with pytest.raises(catena.CatenaError, match="a name and a query go together"):
         catena.spark.register(spark, "nameless")
+    query = catena.Query(PAIRS, time="ts")
+    with pytest.raises(catena.CatenaError, match="the function's name is 'two words'"):
+        catena.spark.register(spark, "two words", query)
+    catena.spark.register(spark, "other_table", query)
+    for columns, message in {
+        "ts, type, id": "there is no column 'value'",
+        "date(ts) AS ts, type, id, value": "register the function with events=",
+    }.items():
+        events.selectExpr(*columns.split(", ")).createOrReplaceTempView("others")
+        found = spark.sql("SELECT * FROM other_table(TABLE(others) PARTITION BY id)")
+        with pytest.raises(Exception, match=message):
+            found.collect()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -107,6 +100,12 @@ def test_grouped_functions_find_what_match_finds(spark: Any, events: Any) -> Non
     expected = listed(catena.spark.match(events, query))
     groups = events.groupBy("id")
     assert listed(groups.applyInArrow(catena.spark.arrow_udf(query), schema)) == expected
+    by_type = catena.Query(CHANGES.replace("[id]", "[type]").replace("; B", "; A"), time="ts")
+    schema_by_type = catena.spark.schema(by_type, events)
+    with_large = groups.applyInArrow(catena.spark.arrow_udf(by_type), schema_by_type)
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    assert with_large.count() > 10
+    spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
     assert listed(groups.applyInPandas(catena.spark.pandas_udf(query), schema)) == expected
 
 
@@ -133,3 +132,8 @@ def test_the_doctor_reports_versions_and_what_is_missing(
     ill = catena.spark.doctor(spark, tasks=1)
     assert "no_such_package cannot be imported: ModuleNotFoundError" in str(ill)
     assert not ill.is_well
+    assert "no_such_package" in str(catena.spark.doctor())
+    monkeypatch.setattr(module, "PACKAGES", ("catena",))
+    assert catena.spark.doctor().is_well, "here is all that a local session needs"
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    assert "Spark needs Java, and JAVA_HOME is /nowhere" in str(catena.spark.doctor())

@@ -48,6 +48,7 @@ class Running:
         self._layout: Layout | None = None
         self._order_types: Mapping[str, pa.DataType] = {}
         self._rows = RowStore(plan.keys)
+        self._no_rows: pa.RecordBatch | None = None  # None until a batch has shown the types.
 
     @property
     def position(self) -> int:
@@ -64,10 +65,12 @@ class Running:
         """Reads a batch that has the plan's columns; a bad one raises and changes nothing."""
         with core_errors():
             layout = self._layout_for(batch.schema)
-            rows = self._rows.append(layout.stored(batch))
+            stored = layout.stored(batch)
+            rows = self._rows.append(stored)
             readable = layout.read(batch, self.position)
             columns = self._core.push(readable.__arrow_c_array__())
         self._rows, self._order_types = rows.trim(self._core.oldest_row), layout.order_types
+        self._no_rows = stored.slice(0, 0)
         return Detected(columns, rows, self._time_type)
 
     def finish(self) -> Detected:
@@ -75,6 +78,8 @@ class Running:
         with core_errors():
             columns = self._core.finish()
         rows, self._rows = self._rows, self._rows.trim(self.position)
+        if not rows.batches and self._no_rows is not None:
+            rows = rows.append(self._no_rows)
         return Detected(columns, rows, self._time_type)
 
     @property

@@ -181,7 +181,8 @@ def _hint(text: str, at: int, token: Token | None, expected: str) -> str | None:
         if word in _WORDS:
             return _WORDS[word]
     for sign in ("->", ">>", "||", "/*", *_MEANT):
-        if found.startswith(sign) or (sign == "||" and text[:at].endswith("|")):
+        is_second_half = sign in ("->", "||") and f"{text[at - 1 : at]}{found}".startswith(sign)
+        if found.startswith(sign) or is_second_half:
             return _MEANT[sign]
     if found.startswith("-") and text[:at].rstrip().endswith("["):
         return "a length of time is not negative"

@@ -24,7 +24,7 @@ from catena.spark.machines import (
     algebra_machine,
     query_machine,
 )
-from catena.spark.requirements import check_batch
+from catena.spark.requirements import check_batch, check_frame
 from catena.spark.types import arrow_schema, declared
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def match(
     >>> matches = events.transform(catena.spark.match, query)          # doctest: +SKIP
     """
     check_batch()
+    check_frame(df, is_stream=False)
     check_query(query)
     keys = names_of("by", by)
     machine = query_machine(query, keys, df.columns if rows else ())
@@ -93,6 +94,7 @@ def detect(
     ...                                                               # doctest: +SKIP
     """
     check_batch()
+    check_frame(df, is_stream=False)
     if not isinstance(algebra, Algebra):
         raise CatenaError(
             f"the algebra is a {type(algebra).__name__}",
@@ -119,8 +121,8 @@ def _evaluated(
     spark_schema, schema, columns = _prepared(df.schema, machine, order)
     parts = _divided(df, machine, by, columns)
     if sort == "spark":
-        parts = parts.sortWithinPartitions(*(column(name) for name in order))
-    task = PartsTask(machine, order, schema, bytes_max if sort == "native" else None)
+        parts = parts.sortWithinPartitions(*plain_names(columns, order))
+    task = PartsTask(machine, columns, order, schema, bytes_max if sort == "native" else None)
     return parts.mapInArrow(_function(task), spark_schema)
 
 
@@ -144,8 +146,8 @@ def names_of(role: str, given: Names) -> tuple[str, ...] | None:
     """Names of columns given as one or several; None if none were given."""
     if given is None:
         return None
-    names = [given] if isinstance(given, str) else list(given)
-    if not all(isinstance(name, str) for name in names):
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise CatenaError(f"{role} is {given!r}", hint=f"{role} takes names of columns")
     return tuple(dict.fromkeys(names))
 
@@ -171,6 +173,15 @@ def column(name: str) -> Column:
     return functions.col(f"`{quoted}`")
 
 
+def plain_names(columns: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """The names that some of the columns have on their way to Python: PySpark takes a name with a
+    dot, which it does not quote there, for a field of a struct."""
+    plain = {
+        name: name if name.isidentifier() else f"__catena_{i}" for i, name in enumerate(columns)
+    }
+    return [plain[name] for name in chosen]
+
+
 def _prepared(
     df_schema: StructType, machine: Machine, order: Sequence[str]
 ) -> tuple[StructType, pa.Schema, tuple[str, ...]]:
@@ -183,16 +194,17 @@ def _prepared(
 def _divided(
     df: DataFrame, machine: Machine, by: Sequence[str] | None, columns: Sequence[str]
 ) -> DataFrame:
-    """The columns of the DataFrame, with all rows of a key in one partition."""
+    """The columns of the DataFrame, under plain names, with all rows of a key in one partition."""
     consumes_all = (
         isinstance(machine, QueryMachine) and machine.plan.query.consume is ast.Consume.ANY
     )
     keys = machine.keys if by is None and not consumes_all else tuple(by or ())
-    chosen = df.select(*(column(name) for name in columns))
-    for name in machine.keys:
+    names = zip(columns, plain_names(columns, columns), strict=True)
+    chosen = df.select(*(column(name).alias(plain) for name, plain in names))
+    for name in plain_names(columns, machine.keys):
         chosen = chosen.where(column(name).isNotNull())
     if keys:
-        return chosen.repartition(*(column(name) for name in keys))
+        return chosen.repartition(*plain_names(columns, keys))
     if by is None:
         reason = "CONSUME BY ANY spans all parts" if consumes_all else "there is no key"
         warnings.warn(

@@ -7,16 +7,20 @@ for that task to run, so it can tell that the package is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from catena.spark.requirements import ROCKSDB, STORE_SETTING, check_batch
+from catena.errors import CatenaError
+from catena.spark.requirements import ROCKSDB, STORE_SETTING, check_batch, check_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PACKAGES: Final = ("catena", "pyarrow", "pandas", "google.protobuf", "pyspark")
+_MANY_ROWS: Final = 100_000
+"""More rows than a session runs tasks at once: it then makes as many partitions as that."""
+
 _REPORT: Final = "place string, python string, package string, version string, error string"
 
 
@@ -35,7 +39,8 @@ class Finding:
 class Diagnosis:
     """What `doctor` found; `problems` is empty if queries can run."""
 
-    spark_version: str
+    spark_version: str | None
+    """None if there was no session to ask."""
     findings: tuple[Finding, ...]
     problems: tuple[str, ...] = field(default=())
 
@@ -44,7 +49,7 @@ class Diagnosis:
         return not self.problems
 
     def __str__(self) -> str:
-        lines = [f"Spark {self.spark_version}"]
+        lines = [f"Spark {self.spark_version or 'not started'}"]
         for place in dict.fromkeys(f.place for f in self.findings):
             found = [f for f in self.findings if f.place == place]
             versions = ", ".join(f"{f.package} {f.version or 'missing'}" for f in found)
@@ -55,20 +60,24 @@ class Diagnosis:
     __repr__ = __str__
 
 
-def doctor(spark: SparkSession, tasks: int | None = None) -> Diagnosis:
+def doctor(spark: SparkSession | None = None, tasks: int | None = None) -> Diagnosis:
     """Runs a task on every executor and reports versions and import errors.
 
-    `tasks`: how many are started; by default the session's default parallelism.
+    `tasks`: how many are started; by default as many as Spark runs at once, so that each executor
+    that is there gets some. Without a session: only what is here, and if a local session could
+    start.
 
     >>> print(catena.spark.doctor(spark))                             # doctest: +SKIP
     """
-    check_batch()
     here = _findings("driver")
-    count = tasks or int(spark.conf.get("spark.executor.instances", None) or 0) or 2
-    rows = spark.range(0, count, 1, count).mapInArrow(_examination(), _REPORT).collect()
+    if spark is None:
+        return Diagnosis(None, tuple(here), (*_import_problems(here), *_java_problems()))
+    check_batch()
+    rows = spark.range(0, _MANY_ROWS, 1, tasks).mapInArrow(_examination(), _REPORT).collect()
     there = [Finding(**row.asDict()) for row in rows]
     findings = tuple(dict.fromkeys([*here, *there]))
-    return Diagnosis(spark.version, findings, tuple(_problems(spark, findings)))
+    problems = (*_import_problems(findings), *_store_problems(spark))
+    return Diagnosis(spark.version, findings, problems)
 
 
 def _findings(place: str) -> list[Finding]:
@@ -114,13 +123,23 @@ def _examination() -> Any:
     return examine
 
 
-def _problems(spark: SparkSession, findings: tuple[Finding, ...]) -> Iterator[str]:
+def _import_problems(findings: Sequence[Finding]) -> Iterator[str]:
     own = {f.package: f.version for f in findings if f.place == "driver"}
     for f in findings:
         if f.error is not None:
             yield f"{f.place}: {f.package} cannot be imported: {f.error}. {_remedy(f.package)}"
         elif f.package in ("catena", "pyspark") and f.version != own[f.package]:
             yield f"{f.place}: {f.package} is {f.version}, but the driver's is {own[f.package]}"
+
+
+def _java_problems() -> Iterator[str]:
+    try:
+        check_java()
+    except CatenaError as error:
+        yield str(error)
+
+
+def _store_problems(spark: SparkSession) -> Iterator[str]:
     if "RocksDB" not in str(spark.conf.get(STORE_SETTING, "")):
         yield (
             "streams need the RocksDB state store: "

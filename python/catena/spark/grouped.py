@@ -94,8 +94,14 @@ def _matches(machine: QueryMachine, order: tuple[str, ...], group: pa.Table) -> 
     found = [batch for rows_in_order in rows.to_batches() for batch in run.push(rows_in_order)]
     if not found:
         found = [machine.empty(batches[0].schema)]
-    schema = declared(found[0].schema)[1]
+    schema = declared(found[0].schema, is_large=_is_large(group.schema))[1]
     return pa.Table.from_batches([fitted(batch, schema) for batch in found])
+
+
+def _is_large(schema: pa.Schema) -> bool:
+    """True if the session hands over texts with large offsets, and wants them back so."""
+    large = (pa.types.is_large_string, pa.types.is_large_binary)
+    return any(is_large(type) for type in schema.types for is_large in large)
 
 
 def _count(query: Query, events: Iterable[Any]) -> int:

@@ -278,12 +278,15 @@ class PartsTask:
     """All that a worker does with the rows of some keys: orders them and runs the machine."""
 
     machine: Machine
+    columns: tuple[str, ...]
+    """What the columns of the rows are called, whatever Spark calls them on the way."""
     order: tuple[str, ...]
     schema: pa.Schema
     bytes_max: int | None
     """Bytes of rows sorted in memory; None if the rows come in order."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        batches = (batch.rename_columns(self.columns) for batch in batches)
         if self.bytes_max is not None:
             batches = in_order(batches, self.order, self.bytes_max)
         run = self.machine.start()

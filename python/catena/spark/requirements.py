@@ -27,6 +27,27 @@ def check_batch() -> None:
     check_packages("pyspark", "pyarrow")
 
 
+def check_frame(df: object, *, is_stream: bool) -> None:
+    """Raises CatenaError unless it is a DataFrame of the kind that is meant: Spark takes the other
+    kind without a word and finds nothing, or evaluates each micro-batch alone."""
+    from pyspark.sql import DataFrame
+
+    if not isinstance(df, DataFrame):
+        raise CatenaError(
+            f"the events are a {type(df).__name__}", hint="pass a DataFrame of PySpark"
+        )
+    if df.isStreaming and not is_stream:
+        raise CatenaError(
+            "the DataFrame is a stream, and match and detect want all rows at once",
+            hint="use catena.spark.match_stream",
+        )
+    if is_stream and not df.isStreaming:
+        raise CatenaError(
+            "the DataFrame is no stream",
+            hint="use catena.spark.match, or read it with spark.readStream",
+        )
+
+
 def check_packages(*names: str) -> None:
     """Raises CatenaError if one of these packages is missing or too old."""
     for name in names:

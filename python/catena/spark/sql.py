@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catena.algebra import Algebra
+from catena.columns import missing_column
 from catena.compile.outputs import AttributeOutput, EdgeOutput, MeasureOutput, Output
 from catena.errors import CatenaError
 from catena.queries import Query
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _TIME: Final = pa.timestamp("us", ZONE)
+_REGISTER: Final = "register the function with events=, a table of the same types"
 
 GENERAL: Final = pa.schema(
     [
@@ -85,6 +87,8 @@ def register(
         _register(spark, "catena_match", _general_function(general_query), declared(GENERAL)[0])
         _register(spark, "catena_detect", _general_function(general_algebra), declared(GENERAL)[0])
         return
+    if not isinstance(name, str) or not name.isidentifier():
+        raise CatenaError(f"the function's name is {name!r}", hint="use letters, digits and _")
     check_query(query)
     assert query is not None
     machine = query_machine(query)
@@ -146,8 +150,12 @@ class _Gathered:
         """What the machine finds in them."""
         if not self._batches:
             return
+        rows = pa.Table.from_batches(self._batches)
         order = machine.plan.order_columns
-        rows = ordered(pa.Table.from_batches(self._batches), order)
+        for name in (*machine.columns, *order):
+            if name not in rows.schema.names:
+                raise missing_column(name, rows.schema.names)
+        rows = ordered(rows, order)
         run = machine.start()
         for batch in rows.to_batches():
             yield from run.push(batch)
@@ -167,7 +175,7 @@ def _query_function(machine: QueryMachine, schema: pa.Schema) -> type:
 
         def terminate(self) -> Iterator[pa.RecordBatch]:
             for batch in self._rows.matches(machine):
-                yield fitted(batch, schema)
+                yield fitted(batch, schema, hint=_REGISTER)
 
     return Matches
 

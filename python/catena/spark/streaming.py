@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pyarrow as pa
@@ -32,10 +31,9 @@ from catena.spark.buckets import (
     divided,
     packed,
     unpacked,
-    window_us,
 )
 from catena.spark.machines import QueryMachine, query_machine
-from catena.spark.requirements import check_streaming
+from catena.spark.requirements import check_frame, check_streaming
 from catena.spark.types import arrow_schema, declared, fitted
 
 if TYPE_CHECKING:
@@ -43,6 +41,12 @@ if TYPE_CHECKING:
 
 BUCKETS: Final = 64
 """Buckets by default: enough for as many tasks, few enough that each is worth a call."""
+
+_DELAY: Final = "spark.watermarkDelayMs"
+"""What Spark notes about a column that has a watermark."""
+
+SLOT_US_MIN: Final = 1_000
+"""The shortest slot of time that waiting rows are put away in."""
 
 LATE: Final = "is_late"
 """The column that flags late rows, where they are asked for."""
@@ -79,6 +83,7 @@ def match_stream(
     ... )
     """
     check_query(query)
+    check_frame(df, is_stream=True)
     check_streaming(df.sparkSession)
     time = _time_column(df, query, time)
     if type(buckets) is not int or not 1 <= buckets <= 65_536:
@@ -89,9 +94,9 @@ def match_stream(
     row_columns = df.columns if rows else ()
     machine = query_machine(query, keys, row_columns, hidden_key=BUCKET)
     order = tuple(dict.fromkeys([time, *order_of(machine, order_by or time)]))
-    task, spark_schema = _task(df, machine, time, order, _buckets(machine, keys, buckets))
-    source = df if watermark is None else df.withWatermark(time, watermark)
-    task = _with_slots(task, watermark)
+    source, delay_us = _with_watermark(df, time, watermark)
+    slot_us = max(SLOT_US_MIN, delay_us // SLOTS_PER_DELAY)
+    task, spark_schema = _task(df, machine, time, order, _buckets(machine, keys, buckets), slot_us)
     divided_rows = _packed_rows(source, task)
     return _evaluated(divided_rows, task, spark_schema, late == "flag")
 
@@ -108,13 +113,40 @@ def _time_column(df: DataFrame, query: Query, time: str | None) -> str:
             "a stream needs a time column", hint="pass time='...', the name of a timestamp column"
         )
     type = arrow_schema(df.schema, [name]).field(0).type
+    kind = df.schema[name].dataType.simpleString()
     if not pa.types.is_timestamp(type):
-        kind = df.schema[name].dataType.simpleString()
         raise CatenaError(
             f"column {name!r} is {kind}, and a watermark needs a timestamp",
             hint=f"make one, for instance with timestamp_seconds({name})",
         )
+    if type.tz is None:
+        raise CatenaError(
+            f"column {name!r} is {kind}, and a watermark needs a timestamp with a zone",
+            hint=f"make one, for instance with CAST({name} AS TIMESTAMP)",
+        )
     return name
+
+
+def _with_watermark(df: DataFrame, time: str, watermark: str | None) -> tuple[DataFrame, int]:
+    """The DataFrame with a watermark on its time column, and its delay in microseconds."""
+    from pyspark.errors import PySparkException
+
+    if watermark is not None:
+        try:
+            df = df.withWatermark(time, watermark)
+            delay_ms = df.schema[time].metadata.get(_DELAY)
+        except PySparkException as error:
+            raise CatenaError(
+                f"watermark is {watermark!r}: {error}", hint="write a delay such as '10 seconds'"
+            ) from None
+    else:
+        delay_ms = df.schema[time].metadata.get(_DELAY)
+    if delay_ms is None:
+        raise CatenaError(
+            f"there is no watermark on column {time!r}, so no row would ever be evaluated",
+            hint="pass watermark='10 seconds', or call withWatermark last of all",
+        )
+    return df, int(delay_ms) * 1000
 
 
 def _buckets(machine: QueryMachine, by: tuple[str, ...] | None, buckets: int) -> int:
@@ -133,30 +165,19 @@ def _buckets(machine: QueryMachine, by: tuple[str, ...] | None, buckets: int) ->
 
 
 def _task(
-    df: DataFrame, machine: QueryMachine, time: str, order: tuple[str, ...], buckets: int
+    df: DataFrame,
+    machine: QueryMachine,
+    time: str,
+    order: tuple[str, ...],
+    buckets: int,
+    slot_us: int,
 ) -> tuple[BucketTask, Any]:
     wanted = [name for name in dict.fromkeys([*machine.columns, *order]) if name != BUCKET]
     rows = arrow_schema(df.schema, wanted)
     rows = rows.append(pa.field(BUCKET, pa.int32())).append(pa.field(ARRIVAL, pa.int64()))
     spark_schema, schema = declared(machine.empty(rows).schema)
-    return BucketTask(machine, time, (*order, ARRIVAL), rows, schema, buckets, 1), spark_schema
-
-
-def _with_slots(task: BucketTask, watermark: str | None) -> BucketTask:
-    """The task with the width of a slot: a part of the watermark's delay, as far as it is known."""
-    delay = _microseconds(watermark) or window_us(task.machine.plan) or 10_000_000
-    return replace(task, slot_us=max(1_000, delay // SLOTS_PER_DELAY))
-
-
-def _microseconds(text: str | None) -> int | None:
-    """The length of a delay such as `10 seconds`; None where it is written otherwise."""
-    words = (text or "").split()
-    if len(words) != 2 or not words[0].isdigit():
-        return None
-    for unit in ast.Unit:
-        if unit.value == words[1].lower().rstrip("s") or unit.value == words[1].lower():
-            return int(words[0]) * unit.nanoseconds // 1000
-    return None
+    task = BucketTask(machine, time, (*order, ARRIVAL), rows, schema, buckets, slot_us)
+    return task, spark_schema
 
 
 def _packed_rows(df: DataFrame, task: BucketTask) -> DataFrame:
@@ -173,7 +194,7 @@ def _packed_rows(df: DataFrame, task: BucketTask) -> DataFrame:
         number = functions.pmod(hashed, functions.lit(task.buckets))
     names = [name for name in task.rows.names if name not in (BUCKET, ARRIVAL)]
     with_bucket = chosen.select(
-        *(column(name) for name in names),
+        *(column(name).alias(f"__catena_{i}") for i, name in enumerate(names)),
         number.cast("int").alias(BUCKET),
         functions.lit(None).cast("long").alias(ARRIVAL),
     )

@@ -8,7 +8,8 @@ does not fit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import inspect
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -18,7 +19,7 @@ from catena.errors import CatenaDataError, CatenaError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
 ZONE = "UTC"
 """The zone in which instants are handed over; how Spark shows them is the session's matter."""
@@ -31,7 +32,6 @@ def arrow_schema(schema: StructType, columns: Sequence[str]) -> pa.Schema:
     Spark does not hand over.
     """
     from pyspark.errors import PySparkException
-    from pyspark.sql.pandas.types import to_arrow_type
 
     names = list(schema.fieldNames())
     fields = []
@@ -41,7 +41,7 @@ def arrow_schema(schema: StructType, columns: Sequence[str]) -> pa.Schema:
                 raise CatenaDataError(f"the data has {names.count(name)} columns named {name!r}")
             raise missing_column(name, names)
         try:
-            fields.append(pa.field(name, to_arrow_type(schema[name].dataType, timezone=ZONE)))
+            fields.append(pa.field(name, _arrow_type(schema[name].dataType)))
         except PySparkException as error:
             raise CatenaDataError(
                 f"column {name!r} has type {schema[name].dataType.simpleString()}, which Spark "
@@ -51,13 +51,29 @@ def arrow_schema(schema: StructType, columns: Sequence[str]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def declared(schema: pa.Schema) -> tuple[StructType, pa.Schema]:
-    """What Spark is told that batches of these columns are, and what they must then be."""
-    from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+def _arrow_type(type: DataType, is_large: bool = False) -> pa.DataType:
+    """The Arrow type of one of Spark's; releases of PySpark 4 ask for the zone by different names.
+
+    `is_large`: texts have offsets of 64 bits.
+    """
+    from pyspark.sql.pandas import types
+
+    convert: Any = types.to_arrow_type
+    asks_for_zone = "timezone" in inspect.signature(convert).parameters
+    zone = {"timezone": ZONE} if asks_for_zone else {"timestamp_utc": True}
+    return convert(type, prefers_large_types=is_large, **zone)
+
+
+def declared(schema: pa.Schema, *, is_large: bool = False) -> tuple[StructType, pa.Schema]:
+    """What Spark is told that batches of these columns are, and what they must then be.
+
+    `is_large`: texts with offsets of 64 bits, which a session can ask for.
+    """
+    from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StructField, StructType
 
     fields = [StructField(f.name, from_arrow_type(_sparks_own(f.type))) for f in schema]
-    arrow = [pa.field(f.name, to_arrow_type(f.dataType, timezone=ZONE)) for f in fields]
+    arrow = [pa.field(f.name, _arrow_type(f.dataType, is_large)) for f in fields]
     return StructType(fields), pa.schema(arrow)
 
 
@@ -83,7 +99,10 @@ def _sparks_own(type: pa.DataType) -> pa.DataType:
     return type
 
 
-def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+_DECLARE: Final = "declare catena.spark.schema(query, df)"
+
+
+def fitted(batch: pa.RecordBatch, schema: pa.Schema, *, hint: str = _DECLARE) -> pa.RecordBatch:
     """The batch as just this schema; CatenaError says which column does not fit and why."""
     if batch.schema.equals(schema):
         return batch
@@ -91,17 +110,17 @@ def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         raise CatenaError(
             f"the declared schema has {len(schema)} columns ({', '.join(schema.names)}), but "
             f"the matches have {batch.num_columns} ({', '.join(batch.schema.names)})",
-            hint="declare catena.spark.schema(query, df)",
+            hint=hint,
         )
-    arrays = [_cast(batch.column(i), field) for i, field in enumerate(schema)]
+    arrays = [_cast(batch.column(i), field, hint) for i, field in enumerate(schema)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _cast(array: pa.Array, field: pa.Field) -> pa.Array:
+def _cast(array: pa.Array, field: pa.Field, hint: str) -> pa.Array:
     try:
         return array.cast(field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise CatenaDataError(
             f"column {field.name!r} was declared as {field.type} and is {array.type}: {error}",
-            hint="declare catena.spark.schema(query, df)",
+            hint=hint,
         ) from error
