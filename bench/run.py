@@ -246,8 +246,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--markdown", action="store_true", help="print the README's table")
     parser.add_argument("--workloads", type=Path, default=FOLDER, help="another folder of files")
     parser.add_argument("--data", type=Path, metavar="FILE", help="for workloads over a data file")
-    parser.add_argument("--python", action="store_true",
-                        help="what Python itself costs, by pytest-benchmark, and nothing else")  # fmt: skip
+    parser.add_argument("--python", action="store_true", help="only bench_python.py")
     return parser.parse_args()
 
 

@@ -28,7 +28,7 @@ STRATEGIES = ("ALL", "ANY", "NEXT", "LAST", "MAX", "STRICT")
 DISTANCES = ".distances"
 NOT_RUN = "-"
 RESIDUE = "%"
-"""Before a number in a table of answers: the count is too long for a table, this is its remainder."""
+"""Before a number in a table of answers: the remainder of a count that is too long for a table."""
 RESIDUE_OF = 2**31 - 1
 FILE = "csv"
 """The generator of streams that are read from a data file."""
