@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -298,15 +298,15 @@ def codes_of(table: Table, types: np.ndarray) -> np.ndarray:
     return codes
 
 
-def totals(
+def by_end(
     query: str,
     types: np.ndarray,
     window: int,
     strategy: str,
     pointing: bool = False,
     lows: np.ndarray | None = None,
-) -> tuple[int, int]:
-    """The number of matches in an array of types, and the number of rows that end some.
+) -> Iterator[int]:
+    """The number of matches of each row that can end some.
 
     With `pointing`, the sum over all marked rows of how many rows before the end they lie. `lows`
     says for each row where the matches that it ends may start at the earliest.
@@ -317,12 +317,23 @@ def totals(
         lows = np.zeros(len(types), dtype=np.int64)
     window = min(window, int((ends - lows[ends]).max(initial=0)) + 1)
     codes = codes_of(table, np.concatenate([np.full(window, OTHER), types]))
-    total = ending = 0
     for begin in range(0, len(ends), ENDS_AT_ONCE):
         own = ends[begin : begin + ENDS_AT_ONCE]
-        found = accepted_by_end(table, codes, own, lows[own], window)
-        total += sum(found)
-        ending += sum(count > 0 for count in found)
+        yield from accepted_by_end(table, codes, own, lows[own], window)
+
+
+def totals(
+    query: str,
+    types: np.ndarray,
+    window: int,
+    strategy: str,
+    pointing: bool = False,
+    lows: np.ndarray | None = None,
+) -> tuple[int, int]:
+    """The number of matches in an array of types, and the number of rows that end some."""
+    total = ending = 0
+    for count in by_end(query, types, window, strategy, pointing, lows):
+        total, ending = total + count, ending + (count > 0)
     return total, ending
 
 
