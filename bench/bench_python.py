@@ -3,27 +3,21 @@
     python bench/run.py --python            all of them, as a table; --json FILE adds them there
     python -m pytest bench/bench_python.py  the same with pytest-benchmark's own output
 
-Times are CPU time of one call. `rows` in a benchmark's extra information is what a call reads or
-gives, so that seconds become rows per second.
+By run.py times are CPU time of one call. `rows` in a benchmark's extra information is what a call
+reads or gives, so that seconds become rows per second.
 """
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import catena
+from gate import TWELVE_ATOMS
 from workloads import FOLDER, Workload, load_file
 
-pytestmark = pytest.mark.benchmark(timer=time.process_time, min_rounds=5, max_time=0.5)
-
-ATOMS = " ; ".join(f"T{at} AS v{at}" for at in range(12))
-TWELVE_ATOMS = f"SELECT * WHERE ({ATOMS}) FILTER " + " AND ".join(
-    f"v{at}[value > {at}]" for at in range(12)
-)
 CALLS = 1_000
 CEL = {workload.query: workload for workload in load_file(FOLDER / "cel.toml")}
 Q1: Workload = CEL["Q1"]

@@ -25,6 +25,8 @@ BATCH_ROWS = 10_000
 """Rows pushed at once."""
 
 UPDATE_REPEATS = 3
+PATIENCE = {"small": 0.1, "full": 1.0}
+"""By size, which part of the following seconds: small is for the answers."""
 UPDATE_SECONDS = 0.05
 """Short updates are repeated until they have taken so long together."""
 UPDATE_SECONDS_MAX = 30
@@ -46,17 +48,17 @@ class Measurement:
     update_seconds: float
     count_seconds: float
     scan_seconds: float
-    read_count: int
-    """Matches read as Arrow columns: all, or as many as could be in READ_SECONDS; their positions,
-    and how long that took, without the update."""
-    read_positions: int
-    read_seconds: float
     graph_bytes_per_row: float
     idle_bytes: int
     """The process's peak before the first row was pushed."""
     peak_bytes: int
     """The process's peak after the last row was pushed and before anything was counted."""
     found: Answer
+    read_count: int = 0
+    """Matches read as Arrow columns: all, or as many as could be in READ_SECONDS; their positions,
+    and how long that took, without the update."""
+    read_positions: int = 0
+    read_seconds: float = 0.0
 
     @property
     def rows_per_second(self) -> float:
@@ -95,9 +97,12 @@ def measure(workload: Workload, strategy: str, size: str) -> Measurement:
     feed = table.to_pylist() if workload.feed == "events" else batches
     scanned, wanted = scannable(table[workload.scan])
     idle_bytes = peak_bytes()
-    update_seconds = best_seconds(lambda: update(query, feed), UPDATE_REPEATS, UPDATE_SECONDS)
+    patience = PATIENCE[size]
+    update_seconds = best_seconds(
+        lambda: update(query, feed), UPDATE_REPEATS, patience * UPDATE_SECONDS
+    )
     peak = peak_bytes()
-    read_count, read_positions, read_seconds = read(query, batches)
+    read_count, read_positions, read_seconds = read(query, batches, patience * READ_SECONDS)
     started = time.process_time()
     count = query.count(table)
     count_seconds = time.process_time() - started
@@ -140,7 +145,9 @@ def update(query: catena.Query, feed: Feed) -> None:
         stream.push(piece)
 
 
-def read(query: catena.Query, batches: Sequence[pa.RecordBatch]) -> tuple[int, int, float]:
+def read(
+    query: catena.Query, batches: Sequence[pa.RecordBatch], seconds_max: float
+) -> tuple[int, int, float]:
     """Matches and positions read as Arrow columns, and the seconds that took beside the pushes."""
     stream = query.stream()
     count = positions = 0
@@ -151,7 +158,7 @@ def read(query: catena.Query, batches: Sequence[pa.RecordBatch]) -> tuple[int, i
         for columns in matches.batches():
             count += columns.num_rows
             positions += positions_in(columns)
-            if seconds + time.process_time() - started > READ_SECONDS:
+            if seconds + time.process_time() - started > seconds_max:
                 return count, positions, seconds + time.process_time() - started
         seconds += time.process_time() - started
     return count, positions, seconds

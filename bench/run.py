@@ -37,6 +37,10 @@ from measure import Measurement, attempt
 from workloads import FOLDER, STRATEGIES, Answer, Workload, WorkloadError, choose, load
 
 PYTHON_LEVEL = Path(__file__).parent / "bench_python.py"
+PYTHON_OPTIONS = {
+    "small": ["--benchmark-max-time=0.01", "--benchmark-min-rounds=1"],
+    "full": ["--benchmark-max-time=0.5", "--benchmark-min-rounds=5"],
+}
 COLUMNS = (
     ("count", 24),
     ("update Mrows/s", 14),

@@ -10,7 +10,7 @@ from catena.benchmarks import BENCHMARKS, SIZES, Result, results
 from catena.errors import CatenaError
 
 FILE_WIDTH: Final = 120
-COLUMNS: Final = ("", "matches", "Mrows/s", "x scan", "Mresults/s", "graph B/row", "peak MB")
+COLUMNS: Final = ("", "matches", "Mrows/s", "x scan", "Mresults/s", "B/row", "peak MB")
 
 
 def show(size: str) -> list[Result]:
@@ -24,7 +24,9 @@ def show(size: str) -> list[Result]:
             "catena bench needs rich, which is not installed",
             hint="pip install 'catena[cli]'",
         ) from None
-    table = Table(title=f"{SIZES[size]:,} rows", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1))
+    table = Table(
+        title=f"{SIZES[size]:,} rows", box=box.SIMPLE_HEAD, padding=(0, 0, 0, 2), show_edge=False
+    )
     for number, name in enumerate(COLUMNS):
         table.add_column(name, justify="right" if number else "left", overflow="fold")
     found = []
@@ -51,10 +53,10 @@ def _watched(size: str) -> Iterator[Result]:
 
 
 def _cells(result: Result) -> list[str]:
-    right = "" if result.is_right else f" (WRONG: there are {result.expected:,})"
+    right = "" if result.is_right else f" (WRONG: there are {result.expected})"
     return [
         result.name,
-        f"{result.found:,}{right}",
+        f"{result.found}{right}",
         f"{result.rows_per_second / 1e6:.1f}",
         f"{result.scans:.0f}",
         f"{result.results_per_second / 1e6:.1f}",
