@@ -1,4 +1,4 @@
-"""What judges benchmarks: figures and their noise, the gate, the comparison of files; Python's costs.
+"""What judges benchmarks: figures and noise, the gate, the comparison of files; Python's costs.
 
 The judging is tested on made-up figures; that the gate measures what it says, and that a wrong
 count fails, on few rows. No test here asserts a speed.
