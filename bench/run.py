@@ -7,6 +7,7 @@
     python bench/run.py --markdown                     the table of bench/README.md
     python bench/run.py --data stock_ticks.csv.gz real the workloads over a data file
     python bench/run.py --python                       what Python itself costs, by pytest-benchmark
+    python bench/run.py --python compile push          some of that
 
 See bench/README.md for what the columns mean.
 """
@@ -37,9 +38,10 @@ from measure import Measurement, attempt
 from workloads import FOLDER, STRATEGIES, Answer, Workload, WorkloadError, choose, load
 
 PYTHON_LEVEL = Path(__file__).parent / "bench_python.py"
+PYTHON_TIMER = "--benchmark-timer=time.process_time"
 PYTHON_OPTIONS = {
-    "small": ["--benchmark-max-time=0.01", "--benchmark-min-rounds=1"],
-    "full": ["--benchmark-max-time=0.5", "--benchmark-min-rounds=5"],
+    "small": [PYTHON_TIMER, "--benchmark-max-time=0.01", "--benchmark-min-rounds=1"],
+    "full": [PYTHON_TIMER, "--benchmark-max-time=0.5", "--benchmark-min-rounds=5"],
 }
 COLUMNS = (
     ("count", 24),
@@ -250,7 +252,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--markdown", action="store_true", help="print the README's table")
     parser.add_argument("--workloads", type=Path, default=FOLDER, help="another folder of files")
     parser.add_argument("--data", type=Path, metavar="FILE", help="for workloads over a data file")
-    parser.add_argument("--python", action="store_true", help="only bench_python.py")
+    parser.add_argument(
+        "--python",
+        action="store_true",
+        help="only bench_python.py; NAMEs are words of its benchmarks",
+    )
     return parser.parse_args()
 
 
@@ -261,21 +267,14 @@ def write_json(path: Path, done: list[Outcome], python: list[dict[str, object]])
 
 
 def python_level(options: argparse.Namespace) -> int:
-    """Runs bench_python.py and prints a line for each benchmark."""
+    """Runs bench_python.py and prints a line for each benchmark whose name has one of the words."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            str(PYTHON_LEVEL),
-            "-q",
-            "-p",
-            "no:cacheprovider",
-        ]
-        done = subprocess.run(
-            [*command, f"--benchmark-json={report}"], capture_output=True, text=True
-        )
+        # In one process, whatever the tests' own options say.
+        command = [sys.executable, "-m", "pytest", str(PYTHON_LEVEL), "-o", "addopts="]
+        command += ["-p", "no:cacheprovider", "-k", " or ".join(options.names)]
+        command += [*PYTHON_OPTIONS[options.rows], f"--benchmark-json={report}"]
+        done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             print(done.stdout + done.stderr, file=sys.stderr)
             return 1
