@@ -368,14 +368,20 @@ def cells(line: Line) -> list[str]:
 
 
 HEAD = ["", "kind", "target", "measured", ""]
-WIDTHS = [48, 9, 14, 18, 0]
+WIDTHS = [50, 9, 14, 18, 0]
 
 
 def shown(texts: list[str], target: str, markdown: bool) -> str:
     if markdown:
         command = f" `python bench/gate.py {target}` |" if target else " command |"
         return f"| {' | '.join(texts)} |{command}"
+    texts = [f"  {texts[0]}", *texts[1:]]
     return " ".join(text.ljust(width) for text, width in zip(texts, WIDTHS, strict=True)).rstrip()
+
+
+def title_of(target: Target) -> str:
+    """What is measured, in a line."""
+    return (target.__doc__ or "").partition("\n")[0]
 
 
 def report(names: list[str], settings: Settings, markdown: bool) -> tuple[list[Line], list[str]]:
@@ -385,6 +391,8 @@ def report(names: list[str], settings: Settings, markdown: bool) -> tuple[list[L
     if markdown:
         print("| --- | --- | ---: | ---: | --- | --- |")
     for name in names:
+        if not markdown:
+            print(f"{title_of(TARGETS[name])}   python bench/gate.py {name}")
         try:
             for line in TARGETS[name](settings):
                 lines.append(line)

@@ -169,6 +169,7 @@ def test_the_gate_knows_its_targets() -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Q2 stress, MB of graph" in done.stdout and "met" in done.stdout
+    assert "python bench/gate.py memory" in done.stdout
     with pytest.raises(SystemExit):
         gate.main(["speed"])
 
