@@ -8,8 +8,9 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +18,21 @@ import pyarrow as pa
 import catena
 from workloads import Answer, Workload
 
+Feed: TypeAlias = Sequence[pa.RecordBatch] | Sequence[dict[str, Any]]
+"""What is pushed, piece by piece."""
+
 BATCH_ROWS = 10_000
 """Rows pushed at once."""
 
 UPDATE_REPEATS = 3
+PATIENCE = {"small": 0.1, "full": 1.0}
+"""By size, which part of the following seconds: small is for the answers."""
+UPDATE_SECONDS = 0.05
+"""Short updates are repeated until they have taken so long together."""
+UPDATE_SECONDS_MAX = 30
+"""Long ones are repeated no more once they have taken so long."""
+READ_SECONDS = 0.2
+"""Matches are read until it has taken so long."""
 GRAPH_STEP_ROWS = 500
 SCAN_REPEATS = 100
 
@@ -42,10 +54,23 @@ class Measurement:
     peak_bytes: int
     """The process's peak after the last row was pushed and before anything was counted."""
     found: Answer
+    read_count: int = 0
+    """Matches read as Arrow columns: all, or as many as could be in READ_SECONDS; their positions,
+    and how long that took, without the update."""
+    read_positions: int = 0
+    read_seconds: float = 0.0
 
     @property
     def rows_per_second(self) -> float:
         return self.rows / self.update_seconds
+
+    @property
+    def results_per_second(self) -> float:
+        return self.read_count / self.read_seconds if self.read_count else 0.0
+
+    @property
+    def positions_per_second(self) -> float:
+        return self.read_positions / self.read_seconds if self.read_count else 0.0
 
     @property
     def update_bytes(self) -> int:
@@ -66,24 +91,31 @@ def attempt(workload: Workload, strategy: str, size: str) -> Measurement | str:
 
 def measure(workload: Workload, strategy: str, size: str) -> Measurement:
     """Runs the workload; does not judge the answer."""
-    time_column = "ts" if workload.stream.has_times else None
-    query = catena.Query(workload.text.replace("{strategy}", strategy), time=time_column)
+    query = query_of(workload, strategy)
     table = workload.stream.table(workload.sizes[size])
     batches = table.to_batches(max_chunksize=BATCH_ROWS)
-    codes = table["type"].chunk(0).indices.to_numpy()
+    feed = table.to_pylist() if workload.feed == "events" else batches
+    scanned, wanted = scannable(table[workload.scan])
     idle_bytes = peak_bytes()
-    update_seconds = best_seconds(lambda: update(query, batches), UPDATE_REPEATS)
+    patience = PATIENCE[size]
+    update_seconds = best_seconds(
+        lambda: update(query, feed), UPDATE_REPEATS, patience * UPDATE_SECONDS
+    )
     peak = peak_bytes()
+    read_count, read_positions, read_seconds = read(query, batches, patience * READ_SECONDS)
     started = time.process_time()
     count = query.count(table)
     count_seconds = time.process_time() - started
     asked = workload.answers.get((size, strategy))
     has_distances = asked is not None and asked.distances is not None
     return Measurement(
-        rows=len(codes),
+        rows=table.num_rows,
         update_seconds=update_seconds,
         count_seconds=count_seconds,
-        scan_seconds=best_seconds(lambda: np.count_nonzero(codes == 1), SCAN_REPEATS),
+        scan_seconds=best_seconds(lambda: np.count_nonzero(scanned == wanted), SCAN_REPEATS),
+        read_count=read_count,
+        read_positions=read_positions,
+        read_seconds=read_seconds,
         graph_bytes_per_row=graph_bytes_per_row(query, batches[0]),
         idle_bytes=idle_bytes,
         peak_bytes=peak,
@@ -91,11 +123,54 @@ def measure(workload: Workload, strategy: str, size: str) -> Measurement:
     )
 
 
-def update(query: catena.Query, batches: list[pa.RecordBatch]) -> None:
-    """Reads all rows; the matches of a batch are dropped unread."""
+def query_of(workload: Workload, strategy: str) -> catena.Query:
+    time_column = "ts" if workload.stream.has_times else None
+    return catena.Query(workload.text.replace("{strategy}", strategy), time=time_column)
+
+
+def scannable(column: pa.ChunkedArray) -> tuple[np.ndarray, object]:
+    """A column as numpy reads it, and a value to look for: codes where it is a dictionary."""
+    values = column.combine_chunks()
+    if pa.types.is_dictionary(values.type):
+        return values.indices.to_numpy(), 1
+    array = values.to_numpy(zero_copy_only=False)
+    array = array.astype("U") if array.dtype == object else array
+    return array, array[0]
+
+
+def update(query: catena.Query, feed: Feed) -> None:
+    """Reads all rows; the matches of a piece are dropped unread."""
     stream = query.stream()
+    for piece in feed:
+        stream.push(piece)
+
+
+def read(
+    query: catena.Query, batches: Sequence[pa.RecordBatch], seconds_max: float
+) -> tuple[int, int, float]:
+    """Matches and positions read as Arrow columns, and the seconds that took beside the pushes."""
+    stream = query.stream()
+    count = positions = 0
+    seconds = 0.0
     for batch in batches:
-        stream.push(batch)
+        matches = stream.push(batch)
+        started = time.process_time()
+        for columns in matches.batches():
+            count += columns.num_rows
+            positions += positions_in(columns)
+            if seconds + time.process_time() - started > seconds_max:
+                return count, positions, seconds + time.process_time() - started
+        seconds += time.process_time() - started
+    return count, positions, seconds
+
+
+def positions_in(columns: pa.RecordBatch) -> int:
+    """The positions of all variables of a batch of matches."""
+    return sum(len(column.flatten()) for column in columns.columns if is_list(column))
+
+
+def is_list(column: pa.Array) -> bool:
+    return bool(pa.types.is_list(column.type))
 
 
 def graph_bytes_per_row(query: catena.Query, batch: pa.RecordBatch) -> float:
@@ -119,20 +194,24 @@ def distances(query: catena.Query, table: pa.Table) -> int:
             continue
         ends = batch["end"].to_numpy()
         for column in batch.columns:
-            if pa.types.is_list(column.type):
+            if is_list(column):
                 lengths = column.value_lengths().to_numpy()
                 total += int(np.dot(ends, lengths)) - int(column.flatten().to_numpy().sum())
     return total
 
 
-def best_seconds(work: Callable[[], object], repeats: int) -> float:
-    """The shortest of several runs: what disturbs a run only makes it longer."""
-    times = []
-    for _ in range(repeats):
+def best_seconds(work: Callable[[], object], repeats: int, seconds: float = 0.0) -> float:
+    """The shortest of several runs: what disturbs a run only makes it longer.
+
+    At least `repeats` runs and `seconds`; no more of either once it has taken too long.
+    """
+    best, total, runs = float("inf"), 0.0, 0
+    while (runs < repeats or total < seconds) and total < UPDATE_SECONDS_MAX:
         started = time.process_time()
         work()
-        times.append(time.process_time() - started)
-    return min(times)
+        took = time.process_time() - started
+        best, total, runs = min(best, took), total + took, runs + 1
+    return best
 
 
 def peak_bytes() -> int:

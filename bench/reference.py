@@ -23,14 +23,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from workloads import FOLDER, NOT_RUN, load_file
+from workloads import FOLDER, NOT_RUN, aligned, load_file
 
 Config: TypeAlias = Any  # A state of a strategy's machine; hashable.
 States: TypeAlias = frozenset[int]
@@ -263,18 +263,21 @@ def edges_of(machine: Machine, config: Config, kind: str) -> list[tuple[str, Con
     return edges
 
 
-def accepted_by_end(table: Table, codes: np.ndarray, ends: np.ndarray, window: int) -> list[int]:
-    """For each of the ends, what the table counts over the rows of its window.
+def accepted_by_end(
+    table: Table, codes: np.ndarray, ends: np.ndarray, lows: np.ndarray, window: int
+) -> list[int]:
+    """For each of the ends, what the table counts over the rows of its window from its low on.
 
     `codes` are the rows' types as positions in `table.kinds`, after `window` rows of OTHER.
     """
+    other = table.kinds.index(OTHER)
     counts = np.zeros((table.size, len(ends)), dtype=np.int64)
     counts[0] = 1
     safe = 2**62 // (window * sum(map(len, table.moves.values())))
     for back in range(1, window):
         if counts.dtype == np.int64 and counts.max(initial=0) >= safe:
             counts = counts.astype(object)
-        here = codes[ends + (window - back)]
+        here = np.where(ends - back < lows, other, codes[ends + (window - back)])
         after = np.zeros_like(counts)
         for code, kind in enumerate(table.kinds):
             [columns] = np.nonzero(here == code)
@@ -287,39 +290,72 @@ def accepted_by_end(table: Table, codes: np.ndarray, ends: np.ndarray, window: i
     return counts[table.accepting].sum(axis=0).tolist()
 
 
-def totals(
-    query: str, types: np.ndarray, window: int, strategy: str, pointing: bool = False
-) -> tuple[int, int]:
-    """The number of matches in an array of types, and the number of rows that end some.
+def codes_of(table: Table, types: np.ndarray) -> np.ndarray:
+    """The rows' types as positions in `table.kinds`."""
+    codes = np.full(len(types), table.kinds.index(OTHER), dtype=np.int8)
+    for code, kind in enumerate(table.kinds):
+        codes[types == kind] = code
+    return codes
 
-    With `pointing`, the sum over all marked rows of how many rows before the end they lie.
+
+def by_end(
+    query: str,
+    types: np.ndarray,
+    window: int,
+    strategy: str,
+    pointing: bool = False,
+    lows: np.ndarray | None = None,
+) -> Iterator[int]:
+    """The number of matches of each row that can end some.
+
+    With `pointing`, the sum over all marked rows of how many rows before the end they lie. `lows`
+    says for each row where the matches that it ends may start at the earliest.
     """
     table = tabulate(query, strategy, pointing)
-    codes = np.full(window + len(types), table.kinds.index(OTHER), dtype=np.int8)
-    for code, kind in enumerate(table.kinds):
-        codes[window:][types == kind] = code
     [ends] = np.nonzero(types == Language.of(query).end[0])
-    total = ending = 0
+    if lows is None:
+        lows = np.zeros(len(types), dtype=np.int64)
+    window = min(window, int((ends - lows[ends]).max(initial=0)) + 1)
+    codes = codes_of(table, np.concatenate([np.full(window, OTHER), types]))
     for begin in range(0, len(ends), ENDS_AT_ONCE):
-        found = accepted_by_end(table, codes, ends[begin : begin + ENDS_AT_ONCE], window)
-        total += sum(found)
-        ending += sum(count > 0 for count in found)
+        own = ends[begin : begin + ENDS_AT_ONCE]
+        yield from accepted_by_end(table, codes, own, lows[own], window)
+
+
+def totals(
+    query: str,
+    types: np.ndarray,
+    window: int,
+    strategy: str,
+    pointing: bool = False,
+    lows: np.ndarray | None = None,
+) -> tuple[int, int]:
+    """The number of matches in an array of types, and the number of rows that end some."""
+    total = ending = 0
+    for count in by_end(query, types, window, strategy, pointing, lows):
+        total, ending = total + count, ending + (count > 0)
     return total, ending
 
 
-def answers(query: str, types: np.ndarray, window: int = WINDOW) -> dict[str, int]:
-    """The answers as they stand in the workload file, by column.
+def answers(
+    query: str,
+    types: np.ndarray,
+    window: int = WINDOW,
+    lows: np.ndarray | None = None,
+    columns: Sequence[str] = COLUMNS,
+) -> dict[str, int]:
+    """The answers as they stand in the workload file, by column; only the given columns.
 
     ANY reports one match of every end that has some. So do NEXT and LAST, as their orders are
     total: their counts say little, so the distances of the marked rows are given as well. With
     something absent only ALL and ANY are counted.
     """
-    plain = query not in SKIPPED
-    found = {name: totals(query, types, window, name) for name in (MACHINES if plain else ["ALL"])}
-    columns = {name: total for name, (total, _) in found.items()} | {"ANY": found["ALL"][1]}
-    for name in ("NEXT", "LAST") if plain else ():
-        columns[f"{name}.distances"] = totals(query, types, window, name, pointing=True)[0]
-    return columns
+    found = {}
+    for column in columns if query not in SKIPPED else ("ALL", "ANY"):
+        strategy, _, pointing = column.partition(".")
+        name, wanted = ("ALL", 1) if strategy == "ANY" else (strategy, 0)
+        found[column] = totals(query, types, window, name, bool(pointing), lows)[wanted]
+    return found
 
 
 def main() -> None:
@@ -333,17 +369,10 @@ def main() -> None:
             if options.rows in (None, size):
                 found = answers(workload.query, workload.stream.type_names(count))
                 columns = (found.get(name, NOT_RUN) for name in COLUMNS)
-                rows.append([workload.query, workload.stream.name, size, *columns])
+                rows.append([workload.query, workload.stream.name, size, *map(str, columns)])
                 if sys.stderr.isatty():
                     print(f"\r{workload.name} {size} ", end="", file=sys.stderr, flush=True)
-    table = [["query", "stream", "size", *COLUMNS], *([str(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        cells = [
-            cell.ljust(width) if at < 3 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        print("  ".join(cells).rstrip())
+    print(aligned([["query", "stream", "size", *COLUMNS], *rows]))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python bench/reference_blocks.py --family stock     the table of answers of stock.toml
     python bench/reference_blocks.py --family windows --rows small
+    python bench/reference_blocks.py --family real --data FILE
 
 The patterns of Alevizos, Artikis and Paliouras, section 7, are blocks one after the other. A block
 is a first row, rows in the middle that spell a word of a small language, and a last row whose value
@@ -25,6 +26,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,6 +40,8 @@ Ways: TypeAlias = list[tuple[int, int]]
 """Last rows in order, and in how many ways each is reached; never in none."""
 
 FAMILIES = ("stock", "smart_home", "taxi", "windows")
+ON_FILES = ("real",)
+"""Families over a data file."""
 MIDDLES = {
     "seq": "0b1",
     "k": "0b1 1b1",
@@ -103,6 +107,7 @@ ZONES = [
 PLACES = {
     "stock": ("price", "name", COMPANIES),
     "windows": ("price", "name", COMPANIES),
+    "real": ("volume", "name", COMPANIES),
     "smart_home": ("value", "plug", list(range(16))),
     "taxi": ("fare", "pickup", ZONES),
 }
@@ -212,11 +217,13 @@ def answers(workload: Workload, size: str) -> dict[str, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="The table of answers of a family of workloads.")
-    parser.add_argument("--family", choices=FAMILIES, default=FAMILIES[0])
+    parser.add_argument("--family", choices=FAMILIES + ON_FILES, default=FAMILIES[0])
     parser.add_argument("--rows", choices=("small", "full"), help="only this size")
+    parser.add_argument("--data", type=Path, help="the file, for a family over one")
     options = parser.parse_args()
+    path = FOLDER / f"{options.family}.toml"
     print(f"{'query':8}  {'stream':8}  {'size':5}  {'ALL':>36}  {'ANY':>7}")
-    for workload in load_file(FOLDER / f"{options.family}.toml", check=False):
+    for workload in load_file(path, data=options.data, check=False):
         for size in workload.sizes:
             if options.rows in (None, size):
                 found = answers(workload, size)

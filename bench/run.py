@@ -3,8 +3,11 @@
     python bench/run.py                                all workloads, all strategies, a million rows
     python bench/run.py Q1 cel.Q5.* --strategy ALL     some of them
     python bench/run.py --rows small                   20,000 rows: for the answers, not the times
-    python bench/run.py --json FILE                    also every figure, as JSON
+    python bench/run.py --json FILE                    also every figure, as JSON, for compare.py
     python bench/run.py --markdown                     the table of bench/README.md
+    python bench/run.py --data stock_ticks.csv.gz real the workloads over a data file
+    python bench/run.py --python                       what Python itself costs, by pytest-benchmark
+    python bench/run.py --python compile push          some of that
 
 See bench/README.md for what the columns mean.
 """
@@ -17,7 +20,9 @@ import json
 import multiprocessing
 import os
 import platform
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -32,10 +37,17 @@ import catena
 from measure import Measurement, attempt
 from workloads import FOLDER, STRATEGIES, Answer, Workload, WorkloadError, choose, load
 
+PYTHON_LEVEL = Path(__file__).parent / "bench_python.py"
+PYTHON_TIMER = "--benchmark-timer=time.process_time"
+PYTHON_OPTIONS = {
+    "small": [PYTHON_TIMER, "--benchmark-max-time=0.01", "--benchmark-min-rounds=1"],
+    "full": [PYTHON_TIMER, "--benchmark-max-time=0.5", "--benchmark-min-rounds=5"],
+}
 COLUMNS = (
     ("count", 24),
     ("update Mrows/s", 14),
     ("x scan", 7),
+    ("read Mresults/s", 15),
     ("count() s", 9),
     ("graph B/row", 11),
     ("peak +MB", 8),
@@ -58,7 +70,8 @@ class Entry:
     @property
     def command(self) -> str:
         rows = "" if self.size == "full" else f" --rows {self.size}"
-        return f"python bench/run.py {self.workload.name} --strategy {self.strategy}{rows}"
+        data = "" if self.workload.stream.file is None else f" --data {self.workload.stream.file}"
+        return f"python bench/run.py {self.workload.name} --strategy {self.strategy}{rows}{data}"
 
 
 @dataclass(frozen=True)
@@ -71,12 +84,12 @@ class Outcome:
 
 
 def entries_of(workloads: list[Workload], strategies: list[str], size: str) -> list[Entry]:
-    """What is to be measured, in the order of the files."""
+    """What is to be measured, in the order of the files; not what reads a file we have not."""
     return [
         Entry(workload, strategy, size, workload.answers[size, strategy])
         for workload in workloads
         for strategy in strategies
-        if (size, strategy) in workload.answers
+        if (size, strategy) in workload.answers and workload.stream.is_at_hand
     ]
 
 
@@ -112,16 +125,7 @@ def outcome_of(entry: Entry, future: Future[Measurement | str]) -> Outcome:
         return Outcome(entry, None, str(error))
     if isinstance(figures, str):
         return Outcome(entry, None, figures)
-    return Outcome(entry, figures, difference(entry.expected, figures.found))
-
-
-def difference(expected: Answer, found: Answer) -> str:
-    """What is wrong with an answer, in words; empty when nothing is."""
-    if found.count != expected.count:
-        return f"{found.count} matches, but there are {expected.count}"
-    if found.distances != expected.distances:
-        return f"marked rows lie {found.distances} before the ends, not {expected.distances}"
-    return ""
+    return Outcome(entry, figures, entry.expected.difference(figures.found))
 
 
 @contextmanager
@@ -144,13 +148,22 @@ def progress(text: str) -> Iterator[None]:
 def cells(figures: Measurement) -> list[str]:
     """The figures in the order of COLUMNS."""
     return [
-        str(figures.found.count),
+        shown(figures.found.count),
         f"{figures.rows_per_second / 1e6:.1f}",
         f"{figures.scan_ratio:.0f}",
+        f"{figures.results_per_second / 1e6:.1f}",
         f"{figures.count_seconds:.2f}",
         f"{figures.graph_bytes_per_row:.0f}",
         f"{figures.update_bytes / 1e6:.1f}",
     ]
+
+
+def shown(count: int) -> str:
+    """A count in digits, or how large it is if there are too many of them."""
+    digits = str(count)
+    return (
+        digits if len(digits) <= COLUMNS[0][1] else f"{digits[0]}.{digits[1:4]}e{len(digits) - 1}"
+    )
 
 
 def head(markdown: bool, width: int) -> str:
@@ -238,17 +251,60 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there")
     parser.add_argument("--markdown", action="store_true", help="print the README's table")
     parser.add_argument("--workloads", type=Path, default=FOLDER, help="another folder of files")
+    parser.add_argument("--data", type=Path, metavar="FILE", help="for workloads over a data file")
+    parser.add_argument(
+        "--python",
+        action="store_true",
+        help="only bench_python.py; NAMEs are words of its benchmarks",
+    )
     return parser.parse_args()
+
+
+def write_json(path: Path, done: list[Outcome], python: list[dict[str, object]]) -> None:
+    results = [as_json(outcome) for outcome in done]
+    content = {"machine": machine(), "results": results, "python": python}
+    path.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+
+
+def python_level(options: argparse.Namespace) -> int:
+    """Runs bench_python.py and prints a line for each benchmark whose name has one of the words."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        # In one process, whatever the tests' own options say.
+        command = [sys.executable, "-m", "pytest", str(PYTHON_LEVEL), "-o", "addopts="]
+        command += ["-p", "no:cacheprovider", "-k", " or ".join(options.names)]
+        command += [*PYTHON_OPTIONS[options.rows], f"--benchmark-json={report}"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            print(done.stdout + done.stderr, file=sys.stderr)
+            return 1
+        benchmarks = json.loads(report.read_text("utf-8"))["benchmarks"]
+    found: list[dict[str, object]] = []
+    print(f"{'':34} {'microseconds':>14} {'rows/s':>14}")
+    for benchmark in benchmarks:
+        name = benchmark["name"].removeprefix("test_")
+        seconds, rows = benchmark["stats"]["min"], benchmark["extra_info"].get("rows")
+        found.append({"name": name, "seconds": seconds, "rows": rows})
+        speed = f"{rows / seconds:>14,.0f}" if rows else ""
+        print(f"{name:34} {seconds * 1e6:>14,.1f} {speed}".rstrip())
+    if options.json:
+        write_json(options.json, [], found)
+    return 0
 
 
 def main() -> int:
     options = arguments()
+    if options.python:
+        return python_level(options)
     try:
-        workloads = choose(load(options.workloads), options.names)
+        workloads = choose(load(options.workloads, options.data), options.names)
     except WorkloadError as error:
         print(error, file=sys.stderr)
         return 2
     entries = entries_of(workloads, options.strategy or list(STRATEGIES), options.rows)
+    absent = sorted({w.stream.name for w in workloads if not w.stream.is_at_hand})
+    if absent:
+        print(f"left out: {', '.join(absent)}, which needs --data FILE", file=sys.stderr)
     width = max((len(entry.name) for entry in entries), default=0)
     print(", ".join(f"{name} {value}" for name, value in machine().items()), end="\n\n")
     print(head(options.markdown, width))
@@ -257,8 +313,7 @@ def main() -> int:
         done.append(outcome)
         print(line(outcome, options.markdown, width), flush=True)
     if options.json:
-        content = {"machine": machine(), "results": [as_json(outcome) for outcome in done]}
-        options.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+        write_json(options.json, done, [])
     compared = [*ratios(done), *growth(done)]
     print("".join(f"\n{text}" for text, _ in compared))
     wrong = sum(1 for outcome in done if outcome.problem)

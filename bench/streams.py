@@ -11,6 +11,8 @@ what is needed for a moment does not hide what is measured afterwards.
 | `stock_ticks` | BUY or SELL of companies whose prices wander | `type`, `name`, `price`, `volume` |
 | `plug_loads` | loads that the plugs of households measure | `type`, `household`, `plug`, `value` |
 | `taxi_trips` | trips between zones | `type`, `pickup`, `dropoff`, `distance`, `fare` |
+| `keyed_rows` | of types drawn by weight, of each key in turn | `type`, `id` |
+| `relevant_rows` | one in so many relevant, by its type and by its value | `type`, `value` |
 """
 
 from __future__ import annotations
@@ -203,11 +205,48 @@ class TaxiTrips:
         }
 
 
+class KeyedRows:
+    """Types drawn by weight; the key 0 comes first, then 1, and after the last one 0 again."""
+
+    draws = 1
+
+    def __init__(self, keys: int, types: Sequence[str], weights: Sequence[int]) -> None:
+        self.names = {"type": tuple(types)}
+        self.choice = Choice(types, weights, "types")
+        self.keys, self.row = keys, 0
+
+    def part(self, raw: np.ndarray) -> dict[str, np.ndarray]:
+        rows = np.arange(self.row, self.row + len(raw))
+        self.row += len(raw)
+        return {"type": self.choice.of(raw[:, 0]), "id": rows % self.keys}
+
+
+class RelevantRows:
+    """`relevant` of every `among` rows are an A, a B, a C or a D, the others an X.
+
+    The value says the same again: its tens are 0 for an A, 1, 2, 3, and more than that for an X.
+    """
+
+    draws = 3
+
+    def __init__(self, relevant: int, among: int) -> None:
+        self.names = {"type": ("A", "B", "C", "D", "X")}
+        self.relevant, self.among = relevant, among
+
+    def part(self, raw: np.ndarray) -> dict[str, np.ndarray]:
+        is_relevant = below(self.among, raw[:, 0]) < self.relevant
+        letter = np.where(is_relevant, below(4, raw[:, 1]), 4)
+        rest = np.where(is_relevant, below(10, raw[:, 2]), below(1_000_000, raw[:, 2]))
+        return {"type": letter.astype(np.int8), "value": letter * 10 + rest}
+
+
 GENERATORS: dict[str, type[Any]] = {
     "typed_rows": TypedRows,
     "stock_ticks": StockTicks,
     "plug_loads": PlugLoads,
     "taxi_trips": TaxiTrips,
+    "keyed_rows": KeyedRows,
+    "relevant_rows": RelevantRows,
 }
 
 

@@ -1,4 +1,5 @@
-"""The command line: `catena run`, `catena explain`, `catena algebra`, `catena demo`.
+"""The command line: `catena run`, `catena explain`, `catena algebra`, `catena demo`,
+`catena bench`.
 
 Bad input of any kind ends with exit code 2 and one line on standard error that says what is wrong,
 where, and what to do; matches already written stay written.
@@ -7,6 +8,7 @@ where, and what to do; matches already written stay written.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -63,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_algebra(commands)
     demo = commands.add_parser("demo", help="run a query on data that comes with the package")
     demo.set_defaults(command=_demo)
+    _add_bench(commands)
     return parser
 
 
@@ -96,6 +99,19 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_query(explain)
     explain.add_argument("--dot", action="store_true", help="print the automaton for Graphviz")
     explain.set_defaults(command=_explain)
+
+
+def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    bench = commands.add_parser(
+        "bench",
+        help="measure how fast queries run on this machine",
+        description="Runs a few queries over generated rows: speed, memory, and whether the number "
+        "of matches is right. Ends with 1 if it is not.",
+    )
+    bench.add_argument("--rows", choices=("small", "full"), default="full",
+                       help="20,000 or a million rows (default: full)")  # fmt: skip
+    bench.add_argument("--json", metavar="FILE", help="write every figure there")
+    bench.set_defaults(command=_bench)
 
 
 def _add_query(parser: argparse.ArgumentParser) -> None:
@@ -235,6 +251,16 @@ def _explain(options: argparse.Namespace) -> int:
     query = _query(options)
     print(query.automaton.to_dot() if options.dot else query.explain().rstrip())
     return 0
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from catena import bench_report  # What it draws with is not installed everywhere.
+
+    results = bench_report.show(options.rows)
+    if options.json:
+        figures = [result.as_dict() for result in results]
+        Path(options.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    return 0 if all(result.is_right for result in results) else 1
 
 
 def _demo(options: argparse.Namespace) -> int:
