@@ -1,0 +1,133 @@
+"""The embedded engine: buffers are tables of a DuckDB connection.
+
+A buffer is cut by writing what is kept anew, and only when a quarter of it can go, so that cutting
+costs a constant per row that came. Results do not depend on it: increments limit what they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catena.tsa import rows as tables
+from catena.tsa.increments import Increment, Thresholds
+from catena.tsa.lowering import Statement, buffer_name, increment_statement
+from catena.tsa.relations import Stream
+from catena.tsa.sqltext import formula_sql
+from catena.tsa.temporal import TICKS
+from catena.tsa.values import TEMPORAL, Kind
+
+_COLUMNS: Mapping[Kind, str] = {
+    "boolean": "BOOLEAN",
+    "int64": "BIGINT",
+    "float64": "DOUBLE",
+    "string": "VARCHAR",
+    "datetime": "BIGINT",
+    "time": "BIGINT",
+    "timestamp": "BIGINT",
+}
+
+PUSHED = "tsa_pushed"
+CUT_SHARE = 4
+"""A buffer is written anew when one row in so many can go."""
+
+
+class DuckDB:
+    """Evaluates increments on a DuckDB connection; in memory if none is given.
+
+    Rows in flight are Arrow tables.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection | None = None) -> None:
+        self._connection = connection if connection is not None else duckdb.connect()
+        self._held: dict[str, int] = {}
+        self._cut_after: dict[str, Mapping[str, int]] = {}
+
+    def open(self, stream: Stream) -> None:
+        columns = ", ".join(f'"{name}" {_COLUMNS[kind]}' for name, kind in stream.kinds.items())
+        name = buffer_name(stream)
+        self._execute(f'CREATE OR REPLACE TEMP TABLE "{name}" ({columns})')
+        self._held[stream.name] = 0
+
+    def read(self, stream: Stream, rows: Any) -> pa.Table:
+        return tables.inside(stream, rows)
+
+    def append(self, stream: Stream, rows: pa.Table) -> None:
+        if rows.num_rows:
+            with self._pushed(rows):
+                name = buffer_name(stream)
+                self._execute(f'INSERT INTO "{name}" SELECT * FROM {PUSHED}')
+            self._held[stream.name] += rows.num_rows
+
+    def cut(self, stream: Stream, after: Mapping[str, int]) -> None:
+        held = self._held[stream.name]
+        if not held or self._cut_after.get(stream.name) == after:
+            return
+        self._cut_after[stream.name] = after
+        name = buffer_name(stream)
+        kept = " AND ".join(f'"{attribute}" > {tick}' for attribute, tick in after.items())
+        [(count,)] = self._execute(f'SELECT count(*) FROM "{name}" WHERE {kept}')
+        if (held - count) * CUT_SHARE >= held:
+            self._execute(
+                f'CREATE OR REPLACE TEMP TABLE "{name}" AS SELECT * FROM "{name}" WHERE {kept}'
+            )
+            self._held[stream.name] = count
+
+    def _execute(self, text: str) -> list[tuple[int, ...]]:
+        """Executes a statement and fetches all of its result, so that none is left open."""
+        return self._connection.execute(text).fetchall()
+
+    def prepare(self, increment: Increment) -> Statement:
+        return increment_statement(increment, "duckdb")
+
+    def evaluate(self, prepared: Statement, thresholds: Thresholds) -> pa.Table:
+        text = prepared.with_limits(thresholds)
+        return self._connection.sql(text).to_arrow_table()
+
+    def violations(self, stream: Stream, rows: pa.Table) -> int:
+        [ticks] = {TICKS[kind] for kind in stream.kinds.values() if kind in TEMPORAL}
+        holds = formula_sql(stream.relations, ticks, '"')
+        with self._pushed(rows):
+            [(count,)] = self._execute(f"SELECT count(*) FROM {PUSHED} WHERE NOT ({holds})")
+        return count
+
+    @contextmanager
+    def _pushed(self, rows: pa.Table) -> Iterator[None]:
+        """An Arrow table as one that queries can name."""
+        self._connection.register(PUSHED, rows)
+        try:
+            yield
+        finally:
+            self._connection.unregister(PUSHED)
+
+    def least(self, rows: pa.Table, name: str) -> int | None:
+        return tables.least(rows, name)
+
+    def up_to(self, rows: pa.Table, ends: Iterable[tuple[str, int]]) -> pa.Table:
+        return rows.filter(tables.is_up_to(rows, ends))
+
+    def split(self, rows: pa.Table, ends: Iterable[tuple[str, int]]) -> tuple[int, pa.Table]:
+        if not rows.num_rows:
+            return 0, rows
+        kept = rows.filter(pc.invert(tables.is_up_to(rows, ends)))
+        return rows.num_rows - kept.num_rows, kept
+
+    def joined(self, stream: Stream, rows: list[pa.Table]) -> pa.Table:
+        return pa.concat_tables([tables.no_rows(stream.kinds), *rows])
+
+    def arrow(self, rows: pa.Table) -> pa.Table:
+        return rows
+
+    def rows(self, stream: Stream, table: pa.Table) -> pa.Table:
+        return table
+
+    def result(self, stream: Stream, rows: pa.Table) -> pa.Table:
+        return tables.outside(stream.kinds, rows)
+
+    def count(self, stream: Stream) -> int:
+        return self._held[stream.name]

@@ -1,0 +1,67 @@
+"""Increments of random queries over random streams, cut and shuffled, against the oracle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from checks import as_set, check_increments
+from generators import pushes, row_lists, valid_queries
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from list_engine import ListEngine
+from oracle import tsa as oracle
+
+from catena import tsa
+from catena.tsa.relations import leaves_of
+
+RELAXED = settings(
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+    derandomize=True,
+)
+
+
+def draw_case(data: st.DataObject, depth: int) -> tuple[tsa.Query, dict[str, Any], list[Any]]:
+    query = data.draw(valid_queries(depth))
+    assume(query is not None)
+    assert query is not None
+    streams = {stream.name: stream for stream in leaves_of(query.relation)}
+    rows = {name: row_lists(data.draw, stream) for name, stream in streams.items()}
+    moving = {n: (s, rows[n]) for n, s in streams.items() if not s.is_static}
+    return query, rows, pushes(data.draw, moving, data.draw(st.integers(1, 4)))
+
+
+@settings(RELAXED, max_examples=300)
+@given(st.data())
+def test_increments_are_the_whole(data: st.DataObject) -> None:
+    query, rows, steps = draw_case(data, 3)
+    check_increments(query, rows, steps, ListEngine())
+
+
+@pytest.mark.slow
+@settings(RELAXED, max_examples=4000)
+@given(st.data())
+def test_increments_are_the_whole_at_length(data: st.DataObject) -> None:
+    query, rows, steps = draw_case(data, 4)
+    check_increments(query, rows, steps, ListEngine())
+
+
+@settings(RELAXED, max_examples=25)
+@given(st.data())
+def test_increments_on_duckdb(data: st.DataObject) -> None:
+    query, rows, steps = draw_case(data, 3)
+    check_increments(query, rows, steps)
+
+
+@settings(RELAXED, max_examples=40)
+@given(st.data())
+def test_the_expression_on_duckdb(data: st.DataObject) -> None:
+    query, rows, _ = draw_case(data, 4)
+    program = tsa.Program(query)
+    static = {s.name: rows[s.name] for s in program.inputs if s.is_static}
+    run = program.run(static=static)
+    run.push({s.name: rows[s.name] for s in program.inputs if not s.is_static})
+    found = run.finish()["Out"].to_pylist()
+    assert as_set(found) == as_set(oracle.evaluate(query.relation, rows))
+    assert len(found) == len(as_set(found))
