@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "python"))
+for folder in ("python", "tsa"):
+    sys.path.insert(0, str(Path(__file__).parent.parent / folder))
 
 SETTINGS = {
     "spark.ui.enabled": "false",

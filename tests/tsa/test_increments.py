@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from checks import as_set, check_increments
-from generators import pushes, row_lists, valid_queries
+from tsa_checks import as_set, check_increments
+from tsa_generators import pushes, row_lists, valid_queries
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from list_engine import ListEngine

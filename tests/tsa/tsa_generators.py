@@ -210,7 +210,8 @@ def pushes(draw: st.DrawFn, data: Mapping[str, tuple[tsa.Stream, Rows]], steps: 
                 (i for i, end in enumerate(ends) if any(b.covers(row[a]) for a, b in end.items())),
                 steps - 1,
             )
-            found[draw(st.integers(0, last))].rows.setdefault(name, []).append(row)
+            arrival = last if draw(st.booleans()) else draw(st.integers(0, last))
+            found[arrival].rows.setdefault(name, []).append(row)
     for push in found:
         push.rows = {name: draw(st.permutations(rows)) for name, rows in push.rows.items()}
     return found

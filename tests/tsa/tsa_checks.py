@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from generators import Push, Rows
+from tsa_generators import Push, Rows
 from oracle import tsa as oracle
 
 from catena import tsa
@@ -14,6 +14,12 @@ from catena.tsa.bounds import LEAST
 
 def as_set(rows: Rows) -> set[tuple[Any, ...]]:
     return {tuple(sorted(row.items())) for row in rows}
+
+
+def rows_of(result: Any) -> Rows:
+    """The rows of an Arrow table or a Spark DataFrame."""
+    table = result.toArrow() if hasattr(result, "toArrow") else result
+    return table.to_pylist()
 
 
 def passed(stream: tsa.Stream, run: tsa.Run[Any], rows: Rows) -> set[tuple[Any, ...]]:
