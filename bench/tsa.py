@@ -119,9 +119,9 @@ def run(workload: Workload, increments: int) -> Measured:
     buffered, results = 0, []
     begun = time.process_time()
     for rows, end in prepared:
-        step = at_work.push(rows, dict.fromkeys(rows, end))
-        results += step.values()
-        buffered = max(buffered, sum(at_work.buffered.values()))
+        came = sum(table.num_rows for table in rows.values())
+        buffered = max(buffered, came + sum(at_work.buffered.values()))
+        results += at_work.push(rows, dict.fromkeys(rows, end)).values()
     results += at_work.finish().values()
     return Measured(time.process_time() - begun, buffered, pa.concat_tables(results))
 

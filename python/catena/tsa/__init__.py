@@ -40,7 +40,11 @@ __all__ = [
     "stream",
 ]
 
-_ENGINES = {"DuckDB": "catena.tsa.on_duckdb", "Spark": "catena.tsa.on_spark"}
+_ENGINES = {
+    "DuckDB": "catena.tsa.on_duckdb",
+    "Spark": "catena.tsa.on_spark",
+    "start": "catena.tsa.spark_stream",
+}
 
 
 def __getattr__(name: str) -> Any:

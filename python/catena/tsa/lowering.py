@@ -175,7 +175,7 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "and": lambda a, b: a & b,
     "or": lambda a, b: a | b,
     "floor": lambda a, b: a - _modulo(a, b),
-    "ceil": lambda a, b: a + _modulo(b - _modulo(a, b), b),
+    "ceil": lambda a, b: a + (b - 1) - _modulo(a + (b - 1), b),
 }
 
 

@@ -1,14 +1,14 @@
 """The embedded engine: buffers are tables of a DuckDB connection.
 
-A buffer is cut by writing what is kept anew, and only when a quarter of it can go, so that cutting
-costs a constant per row that came. Results do not depend on it: increments limit what they read.
+A buffer is cut by writing what is kept anew, and only when it has doubled or a quarter of it can
+go, so that cutting costs a constant per row that came. Results do not depend on it: increments
+limit what they read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
@@ -32,9 +32,11 @@ _COLUMNS: Mapping[Kind, str] = {
     "timestamp": "BIGINT",
 }
 
-PUSHED = "tsa_pushed"
+PUSHED: Final = "tsa_pushed"
 CUT_SHARE = 4
-"""A buffer is written anew when one row in so many can go."""
+"""A buffer is written anew when one row in so many can go, or when it has doubled."""
+CUT_ROWS_MIN = 1024
+"""A buffer of fewer rows is left alone."""
 
 
 class DuckDB:
@@ -46,40 +48,45 @@ class DuckDB:
     def __init__(self, connection: duckdb.DuckDBPyConnection | None = None) -> None:
         self._connection = connection if connection is not None else duckdb.connect()
         self._held: dict[str, int] = {}
+        self._left: dict[str, int] = {}
         self._cut_after: dict[str, Mapping[str, int]] = {}
 
     def open(self, stream: Stream) -> None:
         columns = ", ".join(f'"{name}" {_COLUMNS[kind]}' for name, kind in stream.kinds.items())
         name = buffer_name(stream)
         self._execute(f'CREATE OR REPLACE TEMP TABLE "{name}" ({columns})')
-        self._held[stream.name] = 0
+        self._held[stream.name] = self._left[stream.name] = 0
 
     def read(self, stream: Stream, rows: Any) -> pa.Table:
         return tables.inside(stream, rows)
 
     def append(self, stream: Stream, rows: pa.Table) -> None:
         if rows.num_rows:
-            with self._pushed(rows):
-                name = buffer_name(stream)
-                self._execute(f'INSERT INTO "{name}" SELECT * FROM {PUSHED}')
+            name = buffer_name(stream)
+            self._execute(f'INSERT INTO "{name}" SELECT * FROM {PUSHED}', rows)
             self._held[stream.name] += rows.num_rows
 
     def cut(self, stream: Stream, after: Mapping[str, int]) -> None:
-        held = self._held[stream.name]
-        if not held or self._cut_after.get(stream.name) == after:
+        held, left = self._held[stream.name], self._left[stream.name]
+        if held < CUT_ROWS_MIN or self._cut_after.get(stream.name) == after:
             return
         self._cut_after[stream.name] = after
         name = buffer_name(stream)
         kept = " AND ".join(f'"{attribute}" > {tick}' for attribute, tick in after.items())
-        [(count,)] = self._execute(f'SELECT count(*) FROM "{name}" WHERE {kept}')
-        if (held - count) * CUT_SHARE >= held:
-            self._execute(
-                f'CREATE OR REPLACE TEMP TABLE "{name}" AS SELECT * FROM "{name}" WHERE {kept}'
-            )
-            self._held[stream.name] = count
+        if held < 2 * left:
+            [(count,)] = self._execute(f'SELECT count(*) FROM "{name}" WHERE {kept}')
+            if (held - count) * CUT_SHARE < held:
+                return
+        [(count,)] = self._execute(
+            f'CREATE OR REPLACE TEMP TABLE "{name}" AS SELECT * FROM "{name}" WHERE {kept}'
+        )
+        self._held[stream.name] = self._left[stream.name] = count
 
-    def _execute(self, text: str) -> list[tuple[int, ...]]:
-        """Executes a statement and fetches all of its result, so that none is left open."""
+    def _execute(self, text: str, tsa_pushed: pa.Table | None = None) -> list[tuple[int, ...]]:
+        """Executes a statement, in which the Arrow table has its name here (`PUSHED`).
+
+        All of the result is fetched, so that none is left open.
+        """
         return self._connection.execute(text).fetchall()
 
     def prepare(self, increment: Increment) -> Statement:
@@ -92,18 +99,9 @@ class DuckDB:
     def violations(self, stream: Stream, rows: pa.Table) -> int:
         [ticks] = {TICKS[kind] for kind in stream.kinds.values() if kind in TEMPORAL}
         holds = formula_sql(stream.relations, ticks, '"')
-        with self._pushed(rows):
-            [(count,)] = self._execute(f"SELECT count(*) FROM {PUSHED} WHERE NOT ({holds})")
+        text = f"SELECT count(*) FROM {PUSHED} WHERE NOT ({holds})"
+        [(count,)] = self._execute(text, rows)
         return count
-
-    @contextmanager
-    def _pushed(self, rows: pa.Table) -> Iterator[None]:
-        """An Arrow table as one that queries can name."""
-        self._connection.register(PUSHED, rows)
-        try:
-            yield
-        finally:
-            self._connection.unregister(PUSHED)
 
     def least(self, rows: pa.Table, name: str) -> int | None:
         return tables.least(rows, name)

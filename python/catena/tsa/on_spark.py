@@ -57,6 +57,7 @@ class Spark:
         self._kept: dict[str, Column] = {}
 
     def open(self, stream: Stream) -> None:
+        self._kept.pop(stream.name, None)
         columns = ", ".join(f"`{name}` {_TYPES[kind]}" for name, kind in stream.kinds.items())
         self._hold(stream, self._session.createDataFrame([], columns))
 
@@ -78,9 +79,8 @@ class Spark:
         return cast("DataFrame", rows.select(*inside))
 
     def append(self, stream: Stream, rows: DataFrame) -> None:
-        held = self._buffers[stream.name]
-        kept = self._kept.pop(stream.name, None)
-        held = held if kept is None else held.filter(kept)
+        held = self.buffer(stream)
+        self._kept.pop(stream.name, None)
         self._hold(stream, held.unionAll(rows.select(*map(column, stream.kinds))).localCheckpoint())
 
     def cut(self, stream: Stream, after: Mapping[str, int]) -> None:
@@ -129,13 +129,13 @@ class Spark:
         return rows.select(*outside)
 
     def count(self, stream: Stream) -> int:
-        held = self._buffers[stream.name]
-        kept = self._kept.get(stream.name)
-        return (held if kept is None else held.filter(kept)).count()
+        return self.buffer(stream).count()
 
     def buffer(self, stream: Stream) -> DataFrame:
-        """What is held of a stream."""
-        return self._buffers[stream.name]
+        """What is held of a stream and still needed."""
+        held = self._buffers[stream.name]
+        kept = self._kept.get(stream.name)
+        return held if kept is None else held.filter(kept)
 
 
 def _inside(stream: Stream, name: str, given: str) -> Column:

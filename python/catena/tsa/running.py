@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -194,6 +195,27 @@ class Run(Generic[Rows]):
             for name in stream.progressing:
                 self.progress[stream.bound(name)] = GREATEST
         return self._evaluate()
+
+    def saved(self) -> dict[str, Any]:
+        """Progress, and what patterns remember, as what JSON can hold; buffers are the engine's."""
+        bounds = {
+            name: [str(bound.value), bound.closed] for name, bound in self.progress.items()
+        }
+        patterns = {
+            name: b64encode(pattern.snapshot()).decode() for name, pattern in self._patterns.items()
+        }
+        return {"progress": bounds, "patterns": patterns, "late_count": self.late_count}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Takes up what `saved` gave; the engine's buffers must be those of that moment."""
+        for name, (value, closed) in saved["progress"].items():
+            infinite = value in ("inf", "-inf")
+            self.progress[name] = Bound(float(value) if infinite else exact(value), closed)
+        for name, text in saved["patterns"].items():
+            stream = self.program.streams[name]
+            assert isinstance(stream, PatternStream)
+            self._patterns[name] = stream.pattern.restore(b64decode(text))
+        self.late_count = saved["late_count"]
 
     @property
     def buffered(self) -> dict[str, int]:
