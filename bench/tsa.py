@@ -94,7 +94,9 @@ def pushes(workload: Workload, increments: int) -> Iterator[tuple[dict[str, pa.T
     random = np.random.default_rng(3)
     last = max(int(table["time"].to_numpy()[-1]) for table in workload.streams.values())
     ends = np.linspace(0, last, increments + 1).astype(int)[1:]
-    cuts = {n: np.searchsorted(t["time"].to_numpy(), ends, "right") for n, t in workload.streams.items()}
+    cuts = {
+        n: np.searchsorted(t["time"].to_numpy(), ends, "right") for n, t in workload.streams.items()
+    }
     for i, end in enumerate(ends):
         rows = {}
         for name, table in workload.streams.items():

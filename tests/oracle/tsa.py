@@ -173,9 +173,7 @@ def fixpoint(queries: Iterable[Any], streams: Mapping[str, Rows], until: int) ->
         for query in queries:
             rows = evaluate(query.relation, known)
             new[query.stream.name] += [
-                row
-                for row in rows
-                if any(row[name] <= until for name in query.stream.progressing)
+                row for row in rows if any(row[name] <= until for name in query.stream.progressing)
             ]
         new = {name: distinct(rows) for name, rows in new.items()}
         if all(_alike(new[name], found[name]) for name in found):

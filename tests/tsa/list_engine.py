@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
-from oracle import tsa as oracle
 
 from catena.tsa import rows as tables
 from catena.tsa.increments import Increment, Slot, Thresholds
 from catena.tsa.relations import Stream
+from oracle import tsa as oracle
 
 Rows = list[dict[str, Any]]
 

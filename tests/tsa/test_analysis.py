@@ -234,8 +234,6 @@ def test_what_is_ignored_has_no_distance() -> None:
 
 
 def test_the_number_of_cases_has_a_budget() -> None:
-    many = conjunction(
-        Comparison(Name(f"a{i}"), "!=", Name(f"b{i}")) for i in range(13)
-    )
+    many = conjunction(Comparison(Name(f"a{i}"), "!=", Name(f"b{i}")) for i in range(13))
     with pytest.raises(CatenaLimitError, match="more than 4096 cases"):
         _ = Analysis(many).cases

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from list_engine import ListEngine
-from oracle import tsa as oracle
 from tsa_checks import as_set, passed, rows_of
 from tsa_examples import EXAMPLES, Example, Rows
 
 from catena import tsa
+from oracle import tsa as oracle
 
 
 def expected(example: Example, until: int) -> dict[str, Rows]:
@@ -104,5 +104,7 @@ def test_all_but_frames_forget(name: str) -> None:
     """Section 5: all but the query for frames without fragments can be garbage collected."""
     example = EXAMPLES[name]()
     run = run_example(example, [40, 90, 150, 400], ListEngine())
-    held = {n for n, count in run.buffered.items() if count and not run.program.streams[n].is_static}
+    held = {
+        n for n, count in run.buffered.items() if count and not run.program.streams[n].is_static
+    }
     assert held == ({"FireStart", "Smoke"} if name == "frames" else set())

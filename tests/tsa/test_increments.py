@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tsa_checks import as_set, check_increments
-from tsa_generators import pushes, row_lists, valid_queries
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from list_engine import ListEngine
-from oracle import tsa as oracle
+from tsa_checks import as_set, check_increments
+from tsa_generators import pushes, row_lists, valid_queries
 
 from catena import tsa
 from catena.tsa.relations import leaves_of
+from oracle import tsa as oracle
 
 RELAXED = settings(
     deadline=None,

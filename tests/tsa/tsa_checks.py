@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tsa_generators import Push, Rows
-from oracle import tsa as oracle
 
 from catena import tsa
 from catena.tsa.bounds import LEAST
+from oracle import tsa as oracle
 
 
 def as_set(rows: Rows) -> set[tuple[Any, ...]]:

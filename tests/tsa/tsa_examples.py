@@ -1,4 +1,4 @@
-"""The examples of the paper as programs with data: section 5, the rules of section 2, two time lines.
+"""The examples of the paper as programs with data: section 5, and the rules of section 2.
 
 Each has its streams, its program, the rows that come and, where the whole program is not just its
 expressions, until when the oracle is asked. Times are whole seconds.
@@ -16,9 +16,7 @@ from catena.tsa import _
 
 Rows = list[dict[str, Any]]
 
-SMOKE = tsa.stream(
-    "Smoke", {"time": "time", "area": "string", "konz": "int64"}, progressing="time"
-)
+SMOKE = tsa.stream("Smoke", {"time": "time", "area": "string", "konz": "int64"}, progressing="time")
 FIRE_START = tsa.stream("FireStart", {"fid": "int64", "time": "time"}, progressing="time")
 FIRE_END = tsa.stream("FireEnd", {"fid": "int64", "time": "time"}, progressing="time")
 
@@ -33,9 +31,7 @@ class Example:
 
 
 def static_data() -> Example:
-    raw = tsa.stream(
-        "TRaw", {"sid": "int64", "time": "time", "temp": "int64"}, progressing="time"
-    )
+    raw = tsa.stream("TRaw", {"sid": "int64", "time": "time", "temp": "int64"}, progressing="time")
     location = tsa.static("TLoc", {"sid": "int64", "area": "string"})
     temperature = tsa.query(
         "Temp",
@@ -191,9 +187,7 @@ def missing_messages() -> Example:
 
 
 def _detections() -> tuple[tsa.Stream, dict[str, Rows]]:
-    detection = tsa.stream(
-        "Detection", {"area": "string", "time": "time"}, progressing="time"
-    )
+    detection = tsa.stream("Detection", {"area": "string", "time": "time"}, progressing="time")
     found = [("hall", 10), ("track", 100), ("hall", 150), ("stairs", 160)]
     return detection, {"Detection": [{"area": a, "time": t} for a, t in found]}
 

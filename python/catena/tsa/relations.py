@@ -348,6 +348,13 @@ class _Binary(Relation):
     left: Relation
     right: Relation
 
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _check(self) -> None:
+        """Raises if the operator cannot be applied to the two."""
+        raise NotImplementedError
+
     @property
     def inputs(self) -> tuple[Relation, ...]:
         return (self.left, self.right)
@@ -356,7 +363,7 @@ class _Binary(Relation):
 class Product(_Binary):
     """E₁ × E₂ (Definition 16)."""
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         _check_disjoint(self.left.schema, self.right.schema)
 
     @cached_property
@@ -370,7 +377,7 @@ class Product(_Binary):
 class Union(_Binary):
     """E₁ ∪ E₂ (Definition 17)."""
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         _check_alike(self.left.schema, self.right.schema)
 
     @cached_property
@@ -384,7 +391,7 @@ class Union(_Binary):
 class Difference(_Binary):
     """E₁ \\ E₂ (Definition 18)."""
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         _check_alike(self.left.schema, self.right.schema)
 
     @cached_property
@@ -399,7 +406,7 @@ class Difference(_Binary):
 class _Conditional(_Binary):
     condition: Value
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         both = Product(self.left, self.right).schema
         _check_condition(self.condition, both)
 

@@ -198,9 +198,7 @@ class Run(Generic[Rows]):
 
     def saved(self) -> dict[str, Any]:
         """Progress, and what patterns remember, as what JSON can hold; buffers are the engine's."""
-        bounds = {
-            name: [str(bound.value), bound.closed] for name, bound in self.progress.items()
-        }
+        bounds = {name: [str(bound.value), bound.closed] for name, bound in self.progress.items()}
         patterns = {
             name: b64encode(pattern.snapshot()).decode() for name, pattern in self._patterns.items()
         }

@@ -32,7 +32,7 @@ from catena.tsa.terms import exact
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 Write: TypeAlias = Callable[[int, Mapping[str, Any]], None]
 """Takes the number of a micro-batch and the rows that have become final, by stream."""
@@ -85,7 +85,7 @@ def _delay(stream: Stream, inputs: Mapping[str, DataFrame]) -> Bound:
     if stream.kinds[name] != "timestamp" or _DELAY not in metadata:
         raise CatenaError(
             f"{stream.name} has no watermark on '{name}'",
-            hint=f'declare \'{name}\' as "timestamp" and use df.withWatermark("{name}", "1 minute")',
+            hint='declare it as "timestamp", and call df.withWatermark on it',
         )
     return Bound(exact(metadata[_DELAY]) * exact("1/1000"))
 
@@ -156,7 +156,9 @@ class _Batches:
 
     def _buffers(self) -> list[Stream]:
         program = self._program
-        return [s for s in program.streams.values() if s.name in program.consumed and not s.is_static]
+        return [
+            s for s in program.streams.values() if s.name in program.consumed and not s.is_static
+        ]
 
     def _save(self, run: Run[DataFrame], number: int) -> None:
         """Buffers first, then progress, which says that they are all there; the one before the

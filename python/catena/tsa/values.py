@@ -299,7 +299,7 @@ def _kind_of_call(
         _require(isinstance(arguments[1], Given), value, "takes a constant width")
         return kinds[0]
     spans = [_is_span(each) for each in arguments]
-    if any(spans) or (function == "-" and all(kind in TEMPORAL for kind in kinds)):
+    if any(spans) or (function == "-" and _are_times(kinds)):
         return _kind_with_spans(value, function, kinds, spans)
     if function in COMPARISONS:
         _require(_are_comparable(arguments, kinds), value, "compares different kinds of values")
@@ -310,6 +310,11 @@ def _kind_of_call(
     return _kind_of_sum(value, function, kinds)
 
 
+def _are_times(kinds: list[Kind]) -> bool:
+    """Whether they are times of one kind, whose difference is a number of ticks."""
+    return set(kinds) == {"time"} or set(kinds) <= {"timestamp", "datetime"}
+
+
 def _is_span(value: Value) -> bool:
     """Whether it is a stretch of time: a timedelta, or a difference of points in time."""
     return isinstance(value, Given) and isinstance(value.value, datetime.timedelta)
@@ -318,7 +323,6 @@ def _is_span(value: Value) -> bool:
 def _kind_with_spans(value: Value, function: str, kinds: list[Kind], spans: list[bool]) -> Kind:
     """Points in time with timedeltas, and differences of times, which are whole numbers."""
     if function == "-" and not any(spans):
-        _require(len(set(kinds)) == 1, value, "subtracts different kinds of times")
         return "int64"
     if function in COMPARISONS and all(
         span or kind == "int64" for span, kind in zip(spans, kinds, strict=True)
