@@ -40,7 +40,7 @@ def test_increments_are_the_whole(data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(RELAXED, max_examples=4000)
+@settings(RELAXED, max_examples=2500)
 @given(st.data())
 def test_increments_are_the_whole_at_length(data: st.DataObject) -> None:
     query, rows, steps = draw_case(data, 4)

@@ -196,6 +196,12 @@ class Program:
             engine = DuckDB()
         return Run(self, engine, static or {})
 
+    def evaluate(
+        self, rows: Mapping[str, Any], engine: Any = None, *, static: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """All at once: what comes out of whole streams, by stream."""
+        return self.run(engine, static=static).finish(rows)
+
     def explain(self) -> str:
         """What each stream passes on and when, and what is kept of each input, in words."""
         from catena.tsa.explain import explain

@@ -178,23 +178,27 @@ class Run(Generic[Rows]):
         a stream that progresses on several attributes, a mapping of attributes to times; all rows
         up to it are taken to have come. `tsa.before(t)` is up to but without t.
         """
-        read = {}
-        for name, given in (rows or {}).items():
-            stream = self._input(name)
-            read[name] = self._not_late(stream, self._checked(stream, given), on_late)
-        raised = self._raised(progress or {})
-        for name, checked in read.items():
-            if name in self.program.consumed:
-                self.engine.append(self._input(name), checked)
-        self.progress.update(raised)
+        self._take(rows or {}, progress or {}, on_late)
         return self._evaluate()
 
-    def finish(self) -> dict[str, Any]:
-        """No more rows: everything that is not final yet is now."""
+    def finish(self, rows: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The last rows: everything that is not final yet is now."""
+        self._take(rows or {}, {}, "error")
         for stream in self.program.inputs:
             for name in stream.progressing:
                 self.progress[stream.bound(name)] = GREATEST
         return self._evaluate()
+
+    def _take(self, rows: Mapping[str, Any], progress: Mapping[str, Any], on_late: str) -> None:
+        """Checks everything, and then takes it in."""
+        read = {}
+        for name, given in rows.items():
+            stream = self._input(name)
+            read[name] = self._not_late(stream, self._checked(stream, given), on_late)
+        raised = self._raised(progress)
+        for name, checked in read.items():
+            self.engine.append(self._input(name), checked)
+        self.progress.update(raised)
 
     def saved(self) -> dict[str, Any]:
         """Progress, and what patterns remember, as what JSON can hold; buffers are the engine's."""
