@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from list_engine import ListEngine
 from tsa_checks import as_set, check_increments
-from tsa_generators import pushes, row_lists, valid_queries
+from tsa_generators import pushes, row_lists, valid_programs, valid_queries
 
 from catena import tsa
 from catena.tsa.relations import leaves_of
@@ -45,6 +45,31 @@ def test_increments_are_the_whole(data: st.DataObject) -> None:
 def test_increments_are_the_whole_at_length(data: st.DataObject) -> None:
     query, rows, steps = draw_case(data, 4)
     check_increments(query, rows, steps, ListEngine())
+
+
+def draw_program(data: st.DataObject) -> tuple[list[tsa.Query], dict[str, Any], list[Any]]:
+    queries = data.draw(valid_programs())
+    assume(queries is not None)
+    assert queries is not None
+    streams = {s.name: s for s in tsa.Program(*queries).inputs}
+    rows = {name: row_lists(data.draw, stream) for name, stream in streams.items()}
+    moving = {n: (s, rows[n]) for n, s in streams.items() if not s.is_static}
+    return queries, rows, pushes(data.draw, moving, data.draw(st.integers(1, 4)))
+
+
+@settings(RELAXED, max_examples=150)
+@given(st.data())
+def test_programs_of_several_queries(data: st.DataObject) -> None:
+    queries, rows, steps = draw_program(data)
+    check_increments(queries, rows, steps, ListEngine())
+
+
+@pytest.mark.slow
+@settings(RELAXED, max_examples=1000)
+@given(st.data())
+def test_programs_of_several_queries_at_length(data: st.DataObject) -> None:
+    queries, rows, steps = draw_program(data)
+    check_increments(queries, rows, steps, ListEngine())
 
 
 @settings(RELAXED, max_examples=25)

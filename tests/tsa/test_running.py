@@ -270,6 +270,15 @@ def test_importing_needs_no_engine() -> None:
         _ = tsa.Oracle
 
 
+def test_what_must_be_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ibis", None)
+    monkeypatch.delitem(sys.modules, "catena.tsa.on_duckdb", raising=False)
+    monkeypatch.delitem(sys.modules, "catena.tsa.lowering", raising=False)
+    with pytest.raises(CatenaError, match="ibis is not installed") as raised:
+        tsa.Program(SHIFTED).run()
+    assert raised.value.hint == "pip install 'catena[tsa]'"
+
+
 def test_programs_that_do_not_fit_together() -> None:
     static = tsa.static("S", {"t": "time"})
     with pytest.raises(CatenaError, match="S is static, so no query contributes to it"):

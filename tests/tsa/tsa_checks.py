@@ -31,21 +31,23 @@ def passed(stream: tsa.Stream, run: tsa.Run[Any], rows: Rows) -> set[tuple[Any, 
 
 
 def check_increments(
-    query: tsa.Query,
+    queries: tsa.Query | list[tsa.Query],
     data: Mapping[str, Rows],
     pushes: list[Push],
     engine: Any = None,
 ) -> None:
-    """After every push exactly the rows up to the output's progress have come, each once."""
-    whole = oracle.evaluate(query.relation, data)
-    program = tsa.Program(query)
+    """After every push exactly the rows up to each output's progress have come, each once."""
+    queries = [queries] if isinstance(queries, tsa.Query) else queries
+    whole = oracle.fixpoint(queries, data, 10**9)
+    program = tsa.Program(*queries)
     static = {s.name: data[s.name] for s in program.inputs if s.is_static}
     run = program.run(engine, static=static)
-    seen: Rows = []
-    name = query.stream.name
+    seen: dict[str, Rows] = {stream.name: [] for stream in program.outputs}
     for push in [*pushes, None]:
         step = run.push(push.rows, push.progress) if push else run.finish()
-        seen += step[name].to_pylist()
-        assert as_set(seen) == passed(query.stream, run, whole)
-        assert len(seen) == len(as_set(seen)), "a row came twice"
-    assert as_set(seen) == as_set(whole)
+        for stream in program.outputs:
+            rows = seen[stream.name]
+            rows += step[stream.name].to_pylist()
+            assert as_set(rows) == passed(stream, run, whole[stream.name])
+            assert len(rows) == len(as_set(rows)), "a row came twice"
+    assert all(as_set(seen[name]) == as_set(whole[name]) for name in seen)

@@ -215,3 +215,23 @@ def pushes(draw: st.DrawFn, data: Mapping[str, tuple[tsa.Stream, Rows]], steps: 
     for push in found:
         push.rows = {name: draw(st.permutations(rows)) for name, rows in push.rows.items()}
     return found
+
+
+@st.composite
+def valid_programs(draw: st.DrawFn) -> list[tsa.Query] | None:
+    """A stream that one or two queries contribute to, and a query over it and others."""
+    sources = Sources(draw(streams()))
+    keys = ["mt", "mv"]
+    parts = []
+    for _unused in range(draw(st.integers(1, 2))):
+        part = narrow(draw, expressions(draw, sources, draw(st.integers(1, 2))), keys)
+        parts += [] if part is None else [part.select(*keys)]
+    try:
+        middle = tsa.stream("Mid", {"mt": "time", "mv": "int64"}, progressing="mt")
+        queries = [tsa.Query(middle, part) for part in parts]
+        if not queries:
+            return None
+        further = Sources([*sources.streams, middle, middle], used=sources.used)
+        return [*queries, tsa.query("Out", expressions(draw, further, draw(st.integers(1, 3))))]
+    except CatenaError:
+        return None

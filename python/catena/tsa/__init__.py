@@ -9,12 +9,11 @@ asked for. Paper: Brodt, Bry, "Analysing Temporal Relations - Beyond Windows, Fr
 Predicates".
 """
 
-from importlib import import_module
 from typing import Any
 
 from catena.tsa.bounds import Bound
 from catena.tsa.patterns import match
-from catena.tsa.programs import Program
+from catena.tsa.programs import Program, import_engine
 from catena.tsa.queries import Query, query
 from catena.tsa.relations import Relation, Stream, static, stream
 from catena.tsa.running import Run, before
@@ -50,5 +49,5 @@ _ENGINES = {
 def __getattr__(name: str) -> Any:
     """Engines are imported when they are first asked for."""
     if name in _ENGINES:
-        return getattr(import_module(_ENGINES[name]), name)
+        return getattr(import_engine(_ENGINES[name]), name)
     raise AttributeError(f"module 'catena.tsa' has no attribute {name!r}")

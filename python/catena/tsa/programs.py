@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from catena.errors import CatenaError
@@ -191,13 +192,15 @@ class Program:
         from catena.tsa.running import Run
 
         if engine is None:
-            from catena.tsa.on_duckdb import DuckDB
-
-            engine = DuckDB()
+            engine = import_engine("catena.tsa.on_duckdb").DuckDB()
         return Run(self, engine, static or {})
 
     def evaluate(
-        self, rows: Mapping[str, Any], engine: Any = None, *, static: Mapping[str, Any] | None = None
+        self,
+        rows: Mapping[str, Any],
+        engine: Any = None,
+        *,
+        static: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """All at once: what comes out of whole streams, by stream."""
         return self.run(engine, static=static).finish(rows)
@@ -220,6 +223,17 @@ class _Unlimited(dict[str, Bound]):
 
     def __or__(self, other: Progress) -> _Unlimited:  # type: ignore[override]
         return _Unlimited({**self, **other})
+
+
+def import_engine(module: str) -> Any:
+    """A module that needs what comes with an extra; raises with what to install."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        extra = "tsa,spark" if "spark" in module else "tsa"
+        raise CatenaError(
+            f"{error.name} is not installed", hint=f"pip install 'catena[{extra}]'"
+        ) from error
 
 
 def _check_recursion(component: Component) -> None:
