@@ -16,4 +16,4 @@ def test_increments_give_the_answer_of_one_evaluation(name: str) -> None:
     whole, parts = BENCH["run"](workload, 1), BENCH["run"](workload, 7)
     assert whole.result.num_rows
     assert BENCH["same"](whole.result, parts.result)
-    assert (parts.buffered < 2_000) == (name == "tumbling")
+    assert parts.buffered <= whole.buffered

@@ -32,7 +32,7 @@ def draw_case(data: st.DataObject, depth: int) -> tuple[tsa.Query, dict[str, Any
     return query, rows, pushes(data.draw, moving, data.draw(st.integers(1, 4)))
 
 
-@settings(RELAXED, max_examples=300)
+@settings(RELAXED, max_examples=200)
 @given(st.data())
 def test_increments_are_the_whole(data: st.DataObject) -> None:
     query, rows, steps = draw_case(data, 3)
@@ -40,7 +40,7 @@ def test_increments_are_the_whole(data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(RELAXED, max_examples=2500)
+@settings(RELAXED, max_examples=1000)
 @given(st.data())
 def test_increments_are_the_whole_at_length(data: st.DataObject) -> None:
     query, rows, steps = draw_case(data, 4)
@@ -57,7 +57,7 @@ def draw_program(data: st.DataObject) -> tuple[list[tsa.Query], dict[str, Any], 
     return queries, rows, pushes(data.draw, moving, data.draw(st.integers(1, 4)))
 
 
-@settings(RELAXED, max_examples=150)
+@settings(RELAXED, max_examples=100)
 @given(st.data())
 def test_programs_of_several_queries(data: st.DataObject) -> None:
     queries, rows, steps = draw_program(data)
@@ -65,7 +65,7 @@ def test_programs_of_several_queries(data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(RELAXED, max_examples=1000)
+@settings(RELAXED, max_examples=400)
 @given(st.data())
 def test_programs_of_several_queries_at_length(data: st.DataObject) -> None:
     queries, rows, steps = draw_program(data)

@@ -21,6 +21,7 @@ import catena
 from catena import tsa
 from catena.errors import CatenaDataError, CatenaError, CatenaLimitError
 from catena.tsa import _
+from catena.tsa.on_duckdb import CUT_ROWS_MIN
 from oracle import tsa as oracle
 
 A = tsa.stream("A", {"t": "time", "v": "int64"}, progressing="t")
@@ -247,15 +248,15 @@ def test_every_cut_and_every_order_of_arrival(name: str) -> None:
 
 
 def test_buffers_stay_bounded_on_duckdb() -> None:
-    """A window of two times ten rows each; a hundred thousand rows pass."""
+    """Ten rows of each stream are needed; 400,000 pass."""
     query = tsa.query("Out", A.prefix("a").join(B.prefix("b"), _.a.t <= _.b.t, _.b.t <= _.a.t + 10))
     run = tsa.Program(query).run()
     most = 0
-    for first in range(0, 50_000, 2_500):
-        rows = {"t": list(range(first, first + 2_500)), "v": [0] * 2_500}
-        run.push({"A": rows, "B": rows}, {"A": first + 2_499, "B": first + 2_499})
+    for first in range(0, 200_000, 10_000):
+        rows = {"t": list(range(first, first + 10_000)), "v": [0] * 10_000}
+        run.push({"A": rows, "B": rows}, {"A": first + 9_999, "B": first + 9_999})
         most = max(most, sum(run.buffered.values()))
-    assert most <= 2 * (11 + 1_024)
+    assert most <= 2 * (CUT_ROWS_MIN + 11)
 
 
 def test_importing_needs_no_engine() -> None:

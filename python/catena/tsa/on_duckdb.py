@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -35,7 +36,7 @@ _COLUMNS: Mapping[Kind, str] = {
 PUSHED: Final = "tsa_pushed"
 CUT_SHARE = 4
 """A buffer is written anew when one row in so many can go, or when it has doubled."""
-CUT_ROWS_MIN = 1024
+CUT_ROWS_MIN = 65_536
 """A buffer of fewer rows is left alone."""
 
 
@@ -89,12 +90,20 @@ class DuckDB:
         """
         return self._connection.execute(text).fetchall()
 
-    def prepare(self, increment: Increment) -> Statement:
-        return increment_statement(increment, "duckdb")
+    def prepare(self, increment: Increment) -> tuple[Statement, pa.Schema]:
+        schema = tables.arrow_schema(increment.stream.kinds)
+        return increment_statement(increment, "duckdb"), schema
 
-    def evaluate(self, prepared: Statement, thresholds: Thresholds) -> pa.Table:
-        text = prepared.with_limits(thresholds)
-        return self._connection.sql(text).to_arrow_table()
+    def evaluate(self, prepared: tuple[Statement, pa.Schema], thresholds: Thresholds) -> pa.Table:
+        """Through numpy: for the few rows of most increments DuckDB's own way takes longer."""
+        statement, schema = prepared
+        found = self._connection.execute(statement.with_limits(thresholds)).fetchnumpy()
+        arrays = [
+            pa.array(np.ma.getdata(found[each.name]), each.type,
+                     mask=np.ma.getmaskarray(found[each.name]))
+            for each in schema
+        ]  # fmt: skip
+        return pa.Table.from_arrays(arrays, schema=schema)
 
     def violations(self, stream: Stream, rows: pa.Table) -> int:
         [ticks] = {TICKS[kind] for kind in stream.kinds.values() if kind in TEMPORAL}
@@ -110,7 +119,8 @@ class DuckDB:
         return rows.filter(tables.is_up_to(rows, ends))
 
     def split(self, rows: pa.Table, ends: Iterable[tuple[str, int]]) -> tuple[int, pa.Table]:
-        if not rows.num_rows:
+        ends = list(ends)
+        if all((first := tables.least(rows, name)) is None or first > end for name, end in ends):
             return 0, rows
         kept = rows.filter(pc.invert(tables.is_up_to(rows, ends)))
         return rows.num_rows - kept.num_rows, kept
