@@ -49,7 +49,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`catena.spark` is imported when it is first asked for."""
-    if name == "spark":
-        return import_module("catena.spark")
+    """`catena.spark` and `catena.tsa` are imported when they are first asked for."""
+    if name in ("spark", "tsa"):
+        return import_module(f"catena.{name}")
     raise AttributeError(f"module 'catena' has no attribute {name!r}")

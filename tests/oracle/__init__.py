@@ -4,7 +4,8 @@ It shares no code with the package `catena` and never imports it. `formulas` and
 the nodes and their texts, `conditions` says when a run satisfies a condition over several events
 (SPEC section 4), `semantics` is the meaning of a formula, `query` that of a query. `runs` computes
 the meaning of a formula a second time, from left to right with registers, to check the first.
-`scopes` says which conditions may stand where.
+`scopes` says which conditions may stand where. `algebra` is the event algebra, `tsa` the temporal
+stream algebra.
 """
 
 from .conditions import holds

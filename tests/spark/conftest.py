@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "python"))
+for folder in ("python", "tsa"):
+    sys.path.insert(0, str(HERE.parent / folder))
 
 SETTINGS = {
     "spark.ui.enabled": "false",
