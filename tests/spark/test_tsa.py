@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from test_examples_of_the_paper import run_example
+from tsa_checks import rows_of
 from tsa_examples import EXAMPLES, sliding_windows
 
+import catena
 from catena import tsa
 from catena.errors import CatenaError
 from catena.tsa import _
@@ -133,3 +135,22 @@ def test_a_stream_without_a_watermark_is_refused(spark: Any) -> None:
     program = tsa.Program(tsa.query("Late", FIRES.prefix("f")))
     with pytest.raises(CatenaError, match="Fire has no watermark on 'time'"):
         tsa.start(program, {"Fire": rows}, lambda number, rows: None, state="unused")
+
+
+def test_a_pattern_over_timestamps(spark: Any) -> None:
+    pattern = catena.Query("SELECT a, max(b.speed) AS top WHERE (A AS a ; B AS b)", time="time")
+    kinds = {"type": "string", "time": "timestamp", "speed": "int64"}
+    events = tsa.stream("Events", kinds, progressing="time")
+    matches = tsa.match(events, pattern, {"top": "int64"}, name="Pairs")
+    run = tsa.Program(tsa.query("Out", matches.prefix("p"))).run(tsa.Spark(spark))
+    start = datetime.datetime(2026, 1, 2)
+    later = start + datetime.timedelta(seconds=3)
+    rows = [
+        {"type": "B", "time": later, "speed": 7},
+        {"type": "A", "time": start, "speed": 1},
+    ]
+    found = rows_of(run.push({"Events": rows}, {"Events": later})["Out"])
+    [row] = found
+    naive = {name: row[name].replace(tzinfo=None) for name in ("p.start", "p.end")}
+    assert naive == {"p.start": start, "p.end": later}
+    assert row["p.top"] == 7

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import json
 import subprocess
 import sys
 from typing import Any
@@ -176,6 +177,34 @@ def test_a_pattern_is_an_operator() -> None:
         assert as_set(found) == as_set(expected)
         assert run.buffered["Alarms"] <= len(rows)
     assert "keeps Smoke where time > max(Peak:start, Peak:end - 20)" in program.explain()
+
+
+def test_all_at_once() -> None:
+    example = frames()
+    found = tsa.Program(*example.queries).evaluate(example.rows)["MaxSmoke"].to_pylist()
+    assert as_set(found) == as_set(oracle.evaluate(example.queries[0].relation, example.rows))
+
+
+def test_a_run_goes_on_from_what_was_saved() -> None:
+    """Progress, buffers, and the open matches of a pattern; as JSON."""
+    pattern = catena.Query("SELECT a WHERE A AS a ; B AS b", time="time")
+    kinds = {"type": "string", "time": "time"}
+    events = tsa.stream("Events", kinds, progressing="time")
+    matches = tsa.match(events, pattern, name="Pairs").prefix("p")
+    later = A.prefix("a").join(matches, _.p.end <= _.a.t, _.a.t <= _.p.end + 5)
+    program = tsa.Program(tsa.query("Out", later, progressing="a.t"))
+    engine = ListEngine()
+    run = program.run(engine)
+    first = {"Events": [{"type": "A", "time": 1}], "A": [{"t": 4, "v": 0}]}
+    assert out(run, first, {"Events": 2, "A": tsa.before(2)}) == []
+    held, saved = dict(engine.buffers), json.loads(json.dumps(run.saved()))
+    again = program.run(engine)
+    engine.buffers.update(held)
+    again.restore(saved)
+    assert again.progress == run.progress
+    rest = {"Events": [{"type": "B", "time": 3}]}
+    found = out(again, rest, {"Events": 9, "A": 9})
+    assert found == [{"a.t": 4, "a.v": 0, "p.start": 1, "p.end": 3}]
 
 
 def test_patterns_that_cannot_be_operators() -> None:

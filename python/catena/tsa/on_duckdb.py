@@ -97,7 +97,8 @@ class DuckDB:
     def evaluate(self, prepared: tuple[Statement, pa.Schema], thresholds: Thresholds) -> pa.Table:
         """Through numpy: for the few rows of most increments DuckDB's own way takes longer."""
         statement, schema = prepared
-        found = self._connection.execute(statement.with_limits(thresholds)).fetchnumpy()
+        text = statement.with_limits(thresholds)
+        found: dict[str, Any] = self._connection.execute(text).fetchnumpy()
         arrays = [
             pa.array(np.ma.getdata(found[each.name]), each.type,
                      mask=np.ma.getmaskarray(found[each.name]))

@@ -8,9 +8,9 @@ where a name is also a method. `and`, `or`, `not` are written `&`, `|`, `~`, as 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from catena.errors import CatenaError, nearest
 
@@ -26,7 +26,6 @@ PLAIN: Mapping[Kind, Kind] = {"time": "int64", "timestamp": "datetime"}
 """What is left when a time is no timestamp of its row any more, as after an aggregation."""
 
 COMPARISONS = ("<", "<=", "=", ">=", ">", "!=")
-ARITHMETIC = ("+", "-", "*", "/")
 Constant: TypeAlias = bool | int | float | str | datetime.datetime | datetime.timedelta | None
 
 
@@ -244,16 +243,6 @@ def count() -> Aggregate:
     return Aggregate("count", None)
 
 
-def attributes_in(value: Value) -> Iterator[str]:
-    """The attributes that a value is computed from."""
-    match value:
-        case Attribute(name):
-            yield name
-        case Call(_, arguments):
-            for each in arguments:
-                yield from attributes_in(each)
-
-
 _OF_CONSTANTS: tuple[tuple[type, Kind], ...] = (
     (bool, "boolean"), (int, "int64"), (float, "float64"), (str, "string"),
     (datetime.datetime, "datetime"),
@@ -385,17 +374,3 @@ def checked_kind(kind: str) -> Kind:
     if kind not in KINDS:
         raise CatenaError(f"'{kind}' is no kind of value", hint=f"one of {', '.join(KINDS)}")
     return kind
-
-
-def structure(value: Any) -> Any:
-    """A value as nested tuples, which can be compared and hashed."""
-    match value:
-        case Attribute(name):
-            return ("attribute", name)
-        case Given(constant):
-            return ("constant", constant)
-        case Call(function, arguments):
-            return (function, *map(structure, arguments))
-        case Aggregate(function, argument):
-            return ("aggregate", function, structure(argument))
-    return value
