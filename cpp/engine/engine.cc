@@ -12,9 +12,12 @@ namespace catena {
 namespace {
 
 // Below this many nodes a graph is not worth compacting.
-constexpr uint32_t kCompactMin = 1u << 16;
-// A graph is compacted when it has grown to this many times what was in use the last time.
-constexpr uint32_t kCompactGrowth = 3;
+constexpr uint64_t kCompactMin = 1u << 13;
+// A graph is compacted when it has grown to this many times what was in use the last time: the
+// first as long as it is small, so that copying a long window costs little beside making it.
+constexpr uint64_t kCompactGrowth = 10;
+constexpr uint64_t kCompactGrowthLarge = 3;
+constexpr uint64_t kCompactLarge = 1u << 20;
 // Frontiers cached before those in use are interned anew.
 constexpr uint32_t kFrontierCountMin = 1u << 14;
 // Rows between two looks at the budgets above.
@@ -95,7 +98,7 @@ Engine::BatchPlan Engine::check_order(const Batch& batch) const {
     if (order.is_by_part) continue;
     read_order(batch, order, state_.position, 0, batch.num_rows(), plan.order[i].data());
   }
-  for (size_t row = 0; row < rows; ++row) {
+  for (size_t row = 0; row < rows && order_count > 0; ++row) {
     size_t bad = 0;
     while (bad < order_count &&
            (binding_->order[bad].is_by_part || plan.order[bad][row] >= plan.last_order[bad])) {
@@ -185,6 +188,7 @@ void Engine::evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& resu
 void Engine::evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t count,
                            std::vector<Root>& roots) {
   PartState* part = options_.is_partitioned ? nullptr : &state_.parts[state_.parts.find_or_add({})];
+  if (part && reads_at_once(plan)) return sweep(*part, plan, begin, count, roots);
   for (int64_t i = 0; i < count; ++i) {
     const auto row = static_cast<size_t>(begin + i);
     const ClassId cls = class_of_row_[static_cast<size_t>(i)];
@@ -194,6 +198,27 @@ void Engine::evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t be
     if (!part) continue;
     visit(*part, cls, plan, row, static_cast<size_t>(i), roots);
   }
+}
+
+// Whether rows need nothing but the evaluator: one part, every row takes part, matches are all
+// reported, and none of them consumes anything.
+bool Engine::reads_at_once(const BatchPlan& plan) const {
+  return !options_.is_partitioned && !strategy_ && options_.consume == Consume::kNone &&
+         plan.is_late.empty() && !binding_->row_guard &&
+         std::ranges::none_of(binding_->order, &OrderColumn::is_by_part);
+}
+
+void Engine::sweep(PartState& part, const BatchPlan& plan, int64_t begin, int64_t count,
+                   std::vector<Root>& roots) {
+  const Position position = state_.position + begin;
+  RowClocks clocks{nullptr, position, binding_->window};
+  if (binding_->clock) clocks.of_row = plan.order[*binding_->clock].data() + begin;
+  if (binding_->window.kind == WindowKind::kEvents)
+    clocks = {nullptr, part.row_count + 1, binding_->window};
+  part.row_count += count;
+  const std::span classes(class_of_row_);
+  evaluator_.advance(part, classes.first(static_cast<size_t>(count)), clocks, position,
+                     *state_.graph, roots);
 }
 
 void Engine::visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t row,
@@ -214,8 +239,12 @@ void Engine::visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t r
   attributes_.clear();
   for (uint32_t order : binding_->attributes) attributes_.push_back(value(order));
   const size_t roots_before = roots.size();
-  const Row read{position,       clock,       binding_->window.threshold(clock), time,
-                 part.row_count, attributes_, &classifier_->row_values(),        in_values};
+  const Row read{{position, clock, binding_->window.threshold(clock)},
+                 time,
+                 part.row_count,
+                 attributes_,
+                 &classifier_->row_values(),
+                 in_values};
   if (strategy_) {
     if (!part.runs) part.runs = strategy_->make_runs();
     strategy_->advance(*part.runs, cls, read, *state_.graph, roots);
@@ -241,7 +270,7 @@ PartState* Engine::part_of_row(const Batch& batch, int64_t row) {
 void Engine::empty(PartState& part) {
   part.epoch = state_.epoch;
   part.frontier = frontiers_.prefix(part.frontier, 0);
-  part.lists.clear();
+  part.slots.clear();
   if (part.runs) strategy_->consume(*part.runs);
 }
 
@@ -267,7 +296,9 @@ void Engine::compact() {
     if (part.runs) strategy_->move_nodes(*part.runs, compaction);
   });
   state_.parts.drop_idle();
-  compact_at_ = std::max(kCompactMin, kCompactGrowth * state_.graph->size());
+  const uint64_t in_use = state_.graph->size();
+  const uint64_t large = std::max(kCompactLarge, kCompactGrowthLarge * in_use);
+  compact_at_ = std::max(kCompactMin, std::min(large, kCompactGrowth * in_use));
 }
 
 // From where on the starts of a part's runs are inside the window, as far as rows have been read.

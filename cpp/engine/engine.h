@@ -124,6 +124,9 @@ class Engine {
   void evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& results);
   void evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t count,
                      std::vector<Root>& roots);
+  bool reads_at_once(const BatchPlan& plan) const;
+  void sweep(PartState& part, const BatchPlan& plan, int64_t begin, int64_t count,
+             std::vector<Root>& roots);
   void visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t row, size_t in_values,
              std::vector<Root>& roots);
   bool takes_part(ClassId cls) const;
@@ -148,7 +151,7 @@ class Engine {
   std::vector<ClassId> class_of_row_;
   std::string key_;
   std::vector<Clock> attributes_;  // Of the row being read: the clocks that are attributes.
-  uint32_t compact_at_;
+  uint64_t compact_at_;
   uint32_t frontier_count_max_;
   bool has_failed_ = false;
 };

@@ -39,7 +39,7 @@ void PartTable::drop_idle() {
 size_t PartTable::bytes(const StrategyEvaluator* strategy) const {
   size_t total = states_.capacity() * sizeof(PartState) + free_.capacity() * sizeof(uint32_t);
   for (const PartState& state : states_) {
-    total += state.lists.capacity() * sizeof(Entry);
+    total += state.slots.capacity() * sizeof(Slot);
     if (state.runs) total += strategy->bytes(*state.runs);
   }
   for (const auto& [key, place] : places_)

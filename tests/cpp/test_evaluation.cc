@@ -87,7 +87,7 @@ TEST(lists_keep_their_invariants_on_long_random_streams) {
     for (int row = 0; row < 200; ++row) {
       machine.read(random_letters(random, 1, "ABC"));
       const size_t slots = machine.frontiers().states_of(machine.part().frontier).size();
-      CHECK(Evaluator::has_consistent_lists(machine.part(), slots));
+      CHECK(Evaluator::has_consistent_slots(machine.part(), machine.graph(), slots));
     }
   }
 }
