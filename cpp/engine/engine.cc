@@ -20,6 +20,8 @@ constexpr uint64_t kCompactGrowthLarge = 3;
 constexpr uint64_t kCompactLarge = 1u << 20;
 // Frontiers cached before those in use are interned anew.
 constexpr uint32_t kFrontierCountMin = 1u << 14;
+// Rows whose parts are found together.
+constexpr int64_t kRowsAhead = 64;
 // Rows between two looks at the budgets above.
 constexpr int64_t kRowsPerRound = 4096;
 
@@ -187,16 +189,51 @@ void Engine::evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& resu
 
 void Engine::evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t count,
                            std::vector<Root>& roots) {
-  PartState* part = options_.is_partitioned ? nullptr : &state_.parts[state_.parts.find_or_add({})];
-  if (part && reads_at_once(plan)) return sweep(*part, plan, begin, count, roots);
+  if (options_.is_partitioned) {
+    for (int64_t i = 0; i < count; i += kRowsAhead) {
+      find_visits(batch, plan, begin, i, std::min(i + kRowsAhead, count));
+      for (const Visit& to : visits_) {
+        visit(state_.parts[to.place], to.cls, plan, to.row, to.in_values, roots);
+      }
+    }
+    return;
+  }
+  PartState& part = state_.parts[state_.parts.find_or_add({})];
+  if (reads_at_once(plan)) return sweep(part, plan, begin, count, roots);
   for (int64_t i = 0; i < count; ++i) {
     const auto row = static_cast<size_t>(begin + i);
     const ClassId cls = class_of_row_[static_cast<size_t>(i)];
     if (!plan.is_late.empty() && plan.is_late[row]) continue;
+    if (takes_part(cls)) visit(part, cls, plan, row, static_cast<size_t>(i), roots);
+  }
+}
+
+// Finds the parts of some rows, those that take part. Of many parts few are in the cache, so the
+// rows take each step on the way to their parts together, and memory is asked for a step ahead.
+void Engine::find_visits(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t from,
+                         int64_t to) {
+  visits_.clear();
+  key_.clear();
+  for (int64_t i = from; i < to; ++i) {
+    const auto row = static_cast<size_t>(begin + i);
+    const ClassId cls = class_of_row_[static_cast<size_t>(i)];
+    if (!plan.is_late.empty() && plan.is_late[row]) continue;
     if (!takes_part(cls)) continue;
-    if (options_.is_partitioned) part = part_of_row(batch, begin + i);
-    if (!part) continue;
-    visit(*part, cls, plan, row, static_cast<size_t>(i), roots);
+    const size_t key_begin = key_.size();
+    if (!key_encoder_->encode(batch, begin + i, key_)) {
+      key_.resize(key_begin);
+      continue;
+    }
+    const std::string_view key = std::string_view(key_).substr(key_begin);
+    visits_.push_back(
+        {row, static_cast<size_t>(i), cls, 0, key_begin, key.size(), PartTable::hash_of(key)});
+    state_.parts.prefetch_bucket(visits_.back().hash);
+  }
+  for (const Visit& visit : visits_) state_.parts.prefetch_part(visit.hash);
+  for (Visit& visit : visits_) {
+    const std::string_view key = std::string_view(key_).substr(visit.key_begin, visit.key_size);
+    visit.place = state_.parts.find_or_add(key, visit.hash);
+    state_.parts.prefetch_slots(visit.place);
   }
 }
 
@@ -235,21 +272,19 @@ void Engine::visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t r
   const Position position = state_.position + static_cast<Position>(row);
   Clock clock = binding_->clock ? value(*binding_->clock) : position;
   if (binding_->window.kind == WindowKind::kEvents) clock = part.row_count;
-  const Clock time = binding_->time ? value(*binding_->time) : 0;
-  attributes_.clear();
-  for (uint32_t order : binding_->attributes) attributes_.push_back(value(order));
+  const RowPlace place{position, clock, binding_->window.threshold(clock)};
   const size_t roots_before = roots.size();
-  const Row read{{position, clock, binding_->window.threshold(clock)},
-                 time,
-                 part.row_count,
-                 attributes_,
-                 &classifier_->row_values(),
-                 in_values};
   if (strategy_) {
+    const Clock time = binding_->time ? value(*binding_->time) : 0;
+    attributes_.clear();
+    for (uint32_t order : binding_->attributes) attributes_.push_back(value(order));
+    const RowValues& values = classifier_->row_values();
     if (!part.runs) part.runs = strategy_->make_runs();
-    strategy_->advance(*part.runs, cls, read, *state_.graph, roots);
+    strategy_->advance(*part.runs, cls,
+                       {place, time, part.row_count, attributes_, &values, in_values},
+                       *state_.graph, roots);
   } else {
-    evaluator_.advance(part, cls, read, *state_.graph, roots);
+    evaluator_.advance(part, cls, place, *state_.graph, roots);
   }
   if (roots.size() == roots_before || options_.consume == Consume::kNone) return;
   if (options_.consume == Consume::kAny) ++state_.epoch;
@@ -258,12 +293,6 @@ void Engine::visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t r
 
 bool Engine::takes_part(ClassId cls) const {
   return !binding_->row_guard || classes_.satisfies(cls, *binding_->row_guard);
-}
-
-PartState* Engine::part_of_row(const Batch& batch, int64_t row) {
-  key_.clear();
-  if (!key_encoder_->encode(batch, row, key_)) return nullptr;
-  return &state_.parts[state_.parts.find_or_add(key_)];
 }
 
 // Forgets the runs that have started; observers go on watching.
