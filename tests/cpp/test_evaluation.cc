@@ -104,6 +104,33 @@ TEST(counting_agrees_with_enumerating) {
   }
 }
 
+TEST(counting_follows_a_window_that_moves_on) {
+  std::mt19937 random(9);
+  const std::vector<std::shared_ptr<const Cea>> fixed{sequence_of("ABC"), sequence_of("AAAAAA"),
+                                                      iteration_between()};
+  for (int round = 0; round < 300; ++round) {
+    const bool is_random = round % 2 == 0;
+    const auto cea = is_random ? random_cea(random) : fixed[random() % fixed.size()];
+    LetterMachine machine(cea, events_window(1 + random() % 9));
+    for (int part = 0; part < 4; ++part) {
+      machine.read(random_letters(random, random() % 60, "ABC"));
+      if (random() % 2 == 0) machine.compact();
+    }
+    const BigCount count = count_matches(machine.results(), std::nullopt);
+    CHECK_EQ(count.limbs().empty() ? 0 : count.limbs()[0], machine.matches().size());
+  }
+}
+
+TEST(counting_is_exact_past_64_bits_in_a_window) {
+  LetterMachine machine(iteration_between(), events_window(102));
+  machine.read("A" + std::string(100, 'B') + "C" + "A" + std::string(10, 'B') + "C");
+  // The first A with its 100 Bs, and the second with its 10.
+  const BigCount count = count_matches(machine.results(), std::nullopt);
+  CHECK_EQ(count.limbs().size(), 2u);
+  CHECK_EQ(count.limbs()[0], (uint64_t{1} << 10) - 2);
+  CHECK_EQ(count.limbs()[1], uint64_t{1} << 36);
+}
+
 TEST(counting_is_exact_past_64_bits) {
   LetterMachine machine(iteration_between());
   machine.read("A" + std::string(200, 'B') + "C");  // 2^200 - 1 matches.
