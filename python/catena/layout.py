@@ -21,7 +21,6 @@ from catena.compile.plan import ReadsColumns
 from catena.errors import CatenaDataError
 from catena.unify import is_text, is_text_or_coded
 
-
 _ROW_FORMATS: Final = {pa.string(): "u", pa.int64(): "l", pa.float64(): "g", pa.bool_(): "b"}
 
 
