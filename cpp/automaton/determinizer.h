@@ -55,6 +55,7 @@ class Determinizer {
 
   std::span<const StateId> states_of(DetStateId state) const { return *sets_[state]; }
   uint32_t state_count() const { return static_cast<uint32_t>(sets_.size()); }
+  uint32_t class_count() const { return classes_.num_classes(); }
 
  private:
   using EdgeList = std::vector<Edge>;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "bindings/fill_row.h"
 #include "bindings/import_batch.h"
 #include "bindings/module.h"
 #include "bindings/shared_results.h"
@@ -31,6 +32,20 @@ class LockedEngine {
     const py::gil_scoped_release release;
     const std::scoped_lock lock(*mutex_);
     return {engine_.push(batch), cea_, mutex_};
+  }
+
+  // What single rows look like from now on; no columns: they are not read by push_row.
+  void bind_row(const std::vector<std::string>& names, const std::string& formats) {
+    row_ = std::make_unique<OneRow>(names, formats);
+    row_keys_ = keys_of(*row_);
+  }
+
+  // The results of one row; nothing, and the row is not read, if it is not of the bound columns and
+  // types. The interpreter stays locked: nobody who has the other lock waits for it.
+  std::optional<SharedResults> push_row(const py::dict& values) {
+    const std::scoped_lock lock(*mutex_);
+    if (!row_ || row_->width() == 0 || !fill(*row_, row_keys_, values)) return std::nullopt;
+    return SharedResults{engine_.push(row_->batch()), cea_, mutex_};
   }
 
   Position release() {
@@ -77,6 +92,8 @@ class LockedEngine {
   std::shared_ptr<const Cea> cea_;
   std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
   Engine engine_;
+  std::unique_ptr<OneRow> row_;
+  py::tuple row_keys_;
 };
 
 using PyOrderColumn = std::tuple<uint32_t, bool, bool>;
@@ -151,6 +168,8 @@ void bind_engine(py::module_& module) {
            py::arg("state_count_max"), py::arg("class_count_max"), py::arg("valuation_count_max"))
       .def("bind", &LockedEngine::bind, py::arg("binding"))
       .def("push", &LockedEngine::push, py::arg("capsules"))
+      .def("bind_row", &LockedEngine::bind_row, py::arg("names"), py::arg("formats"))
+      .def("push_row", &LockedEngine::push_row, py::arg("values"))
       .def("release", &LockedEngine::release)
       .def("snapshot", &LockedEngine::snapshot, py::arg("plan_hash"), py::arg("extra"))
       .def("restore", &LockedEngine::restore, py::arg("data"), py::arg("plan_hash"))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -112,6 +113,7 @@ Classifier::Classifier(Program program, ClassTrie& classes)
     if (program_.nodes[i].op == Op::kLiteral) fill_literal(i);
   }
   packed_.resize(static_cast<size_t>(kChunkRows) * classes_.byte_count());
+  find_code_column();
 }
 
 void Classifier::allocate(size_t index) {
@@ -159,6 +161,8 @@ void Classifier::fill_literal(size_t index) {
 }
 
 void Classifier::classify(const Batch& batch, int64_t begin, int64_t count, ClassId* classes) {
+  check_columns(batch);
+  if (code_column_) return classify_by_code(batch, begin, count, classes);
   for (int64_t done = 0; done < count; done += kChunkRows) {
     const int64_t rows = std::min(kChunkRows, count - done);
     evaluate(batch, begin + done, rows);
@@ -186,15 +190,74 @@ void Classifier::check_columns(const Batch& batch) {
   checked_batch_id_ = batch.id();
 }
 
+// Finds out whether all guards are tests of the codes of one column, or put together of such.
+void Classifier::find_code_column() {
+  const std::vector<Node>& nodes = program_.nodes;
+  if (!row_values_.nodes.empty()) return;
+  std::optional<uint32_t> found;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    if (node.op == Op::kColumn) {
+      if (node.type != ValueType::kString || node.column != found.value_or(node.column)) return;
+      found = node.column;
+    } else if (!is_leaf(node.op) && !truths_[i]) {
+      const bool reads_text = nodes[node.left].type == ValueType::kString;
+      if (node.type != ValueType::kBool || reads_text) return;
+    }
+  }
+  if (found && *found < columns_.size() && columns_[*found]) code_column_ = found;
+}
+
+void Classifier::start_batch(const Batch& batch, size_t column) {
+  ColumnCodes& codes = *columns_[column];
+  if (codes.batch_id == batch.id()) return;
+  codes.codes.start_batch(batch.column(column));
+  codes.batch_id = batch.id();
+  if (code_column_ != column) return;
+  cover_codes(batch);
+  class_of_index_.clear();
+  for (uint32_t code : codes.codes.by_index()) class_of_index_.push_back(class_of_code_[code]);
+}
+
+// Works out the classes of the codes that are new.
+void Classifier::cover_codes(const Batch& batch) {
+  ColumnCodes& column = *columns_[*code_column_];
+  const StringInterner& interner = column.codes.interner();
+  if (generation_ != interner.generation()) class_of_code_.clear();
+  generation_ = interner.generation();
+  while (class_of_code_.size() < interner.size()) {
+    const auto known = static_cast<uint32_t>(class_of_code_.size());
+    const int64_t count = std::min<int64_t>(kChunkRows, interner.size() - known);
+    std::iota(column.of_row.begin(), column.of_row.begin() + count, known);
+    evaluate_nodes(batch, 0, count);
+    class_of_code_.resize(known + static_cast<size_t>(count));
+    look_up_classes(count, class_of_code_.data() + known);
+  }
+}
+
+void Classifier::classify_by_code(const Batch& batch, int64_t begin, int64_t count,
+                                  ClassId* classes) {
+  const Column& column = batch.column(*code_column_);
+  start_batch(batch, *code_column_);
+  if (!class_of_index_.empty()) {
+    return StringCodes::look_up(column, begin, count, class_of_index_, classes);
+  }
+  columns_[*code_column_]->codes.encode(column, begin, count, classes);
+  cover_codes(batch);
+  for (int64_t i = 0; i < count; ++i) classes[i] = class_of_code_[classes[i]];
+}
+
 void Classifier::evaluate(const Batch& batch, int64_t begin, int64_t count) {
-  check_columns(batch);
   for (size_t column = 0; column < columns_.size(); ++column) {
     if (!columns_[column]) continue;
+    start_batch(batch, column);
     ColumnCodes& codes = *columns_[column];
-    if (codes.batch_id != batch.id()) codes.codes.start_batch(batch.column(column));
-    codes.batch_id = batch.id();
     codes.codes.encode(batch.column(column), begin, count, codes.of_row.data());
   }
+  evaluate_nodes(batch, begin, count);
+}
+
+void Classifier::evaluate_nodes(const Batch& batch, int64_t begin, int64_t count) {
   for (size_t i = 0; i < program_.nodes.size(); ++i) {
     if (!of_run_[i]) evaluate_node(i, batch, begin, count);
   }

@@ -6,11 +6,16 @@
 // Nodes that depend on the run are left out; what they read of the row is given out beside the
 // classes, as values by row.
 //
+// Where all guards ask one string column alone, as queries on types do, the class is a function of
+// the code: it is worked out once for each code, by evaluating the program on rows that have just
+// these codes, and a row costs one table look-up, of a dictionary's index or of its code.
+//
 // Invariant: buffers are allocated at construction; once warm, nothing is allocated per row.
-// Cost: one pass per node and chunk, one trie look-up per row and eight guards.
+// Cost: one pass per node and chunk, one trie look-up per row and eight guards; or a look-up a row.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "columns/batch.h"
@@ -62,7 +67,12 @@ class Classifier {
   bool is_code_test(const Node& node) const;
 
   void check_columns(const Batch& batch);
+  void find_code_column();
+  void start_batch(const Batch& batch, size_t column);
+  void classify_by_code(const Batch& batch, int64_t begin, int64_t count, ClassId* classes);
+  void cover_codes(const Batch& batch);
   void evaluate(const Batch& batch, int64_t begin, int64_t count);
+  void evaluate_nodes(const Batch& batch, int64_t begin, int64_t count);
   void evaluate_node(size_t index, const Batch& batch, int64_t begin, int64_t count);
   void load_column(const Node& node, Buffer& out, const Batch& batch, int64_t begin, int64_t count);
   void test_codes(size_t index, const Batch& batch, int64_t begin, int64_t count);
@@ -95,7 +105,11 @@ class Classifier {
   std::vector<std::unique_ptr<StringTruth>> truths_;   // By node; only for tests of codes.
   std::vector<std::unique_ptr<ColumnCodes>> columns_;  // By column; only for columns with codes.
   uint64_t checked_batch_id_ = UINT64_MAX;
-  std::vector<uint8_t> packed_;  // Guard bits of a chunk.
+  std::optional<uint32_t> code_column_;  // The one that all guards ask, if there is just one.
+  std::vector<ClassId> class_of_code_;   // As far as codes of that column were seen,
+  uint64_t generation_ = UINT64_MAX;     // since its interner last started over.
+  std::vector<ClassId> class_of_index_;  // Of the batch's dictionary, null's last.
+  std::vector<uint8_t> packed_;          // Guard bits of a chunk.
 };
 
 }  // namespace catena

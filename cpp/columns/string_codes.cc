@@ -78,6 +78,29 @@ constexpr std::array<uint64_t, 9> kMasks = {0,
               row);
 }
 
+// Signed indices are read as unsigned: a negative one is then too large, as it should be.
+template <typename Index>
+void look_up_as(const Column& column, int64_t begin, int64_t count,
+                const std::vector<uint32_t>& by_index, uint32_t* out) {
+  const Index* indices = column.values<Index>() + begin;
+  const uint32_t* table = by_index.data();
+  const uint64_t entries = by_index.size() - 1;
+  if (!column.has_nulls()) {
+    Index largest = 0;
+    for (int64_t i = 0; i < count; ++i) largest = std::max(largest, indices[i]);
+    if (largest < entries) {
+      for (int64_t i = 0; i < count; ++i) out[i] = table[indices[i]];
+      return;
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = by_index[entries];
+    if (!column.is_valid(begin + i)) continue;
+    if (indices[i] >= entries) refuse_index(column, begin + i);
+    out[i] = table[indices[i]];
+  }
+}
+
 // The position after the code point that begins at `at`.
 size_t next_code_point(std::string_view text, size_t at) {
   ++at;
@@ -215,44 +238,25 @@ void StringCodes::encode(const Column& column, int64_t begin, int64_t count, uin
     return encode_offsets<int64_t>(column, begin, count, codes);
   }
   if (by_index_.empty()) return encode_each(column, begin, count, codes);
+  look_up(column, begin, count, by_index_, codes);
+}
+
+void StringCodes::look_up(const Column& column, int64_t begin, int64_t count,
+                          const std::vector<uint32_t>& by_index, uint32_t* out) {
   switch (column.index_type()) {
     case PhysicalType::kInt8:
     case PhysicalType::kUInt8:
-      return encode_dictionary<uint8_t>(column, begin, count, codes);
+      return look_up_as<uint8_t>(column, begin, count, by_index, out);
     case PhysicalType::kInt16:
     case PhysicalType::kUInt16:
-      return encode_dictionary<uint16_t>(column, begin, count, codes);
+      return look_up_as<uint16_t>(column, begin, count, by_index, out);
     case PhysicalType::kInt32:
     case PhysicalType::kUInt32:
-      return encode_dictionary<uint32_t>(column, begin, count, codes);
+      return look_up_as<uint32_t>(column, begin, count, by_index, out);
     default:
-      return encode_dictionary<uint64_t>(column, begin, count, codes);
+      return look_up_as<uint64_t>(column, begin, count, by_index, out);
   }
 }
-
-// Signed indices are read as unsigned: a negative one is then too large, as it should be.
-template <typename Index>
-void StringCodes::encode_dictionary(const Column& column, int64_t begin, int64_t count,
-                                    uint32_t* codes) {
-  const Index* indices = column.values<Index>() + begin;
-  const uint32_t* table = by_index_.data();
-  const uint64_t entries = by_index_.size() - 1;
-  if (!column.has_nulls()) {
-    Index largest = 0;
-    for (int64_t i = 0; i < count; ++i) largest = std::max(largest, indices[i]);
-    if (largest < entries) {
-      for (int64_t i = 0; i < count; ++i) codes[i] = table[indices[i]];
-      return;
-    }
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    codes[i] = StringInterner::kNullCode;
-    if (!column.is_valid(begin + i)) continue;
-    if (indices[i] >= entries) refuse_index(column, begin + i);
-    codes[i] = table[indices[i]];
-  }
-}
-
 template <typename Offset>
 void StringCodes::encode_offsets(const Column& column, int64_t begin, int64_t count,
                                  uint32_t* codes) {

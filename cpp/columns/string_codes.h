@@ -94,15 +94,21 @@ class StringCodes {
   void encode(const Column& column, int64_t begin, int64_t count, uint32_t* codes);
   const StringInterner& interner() const { return interner_; }
 
+  // The code of each entry of the batch's dictionary, and null's; empty if there is no dictionary,
+  // or it is too large to be coded as a whole.
+  const std::vector<uint32_t>& by_index() const { return by_index_; }
+
+  // In place of codes, what a table has for each entry of the dictionary, and for null.
+  static void look_up(const Column& column, int64_t begin, int64_t count,
+                      const std::vector<uint32_t>& by_index, uint32_t* out);
+
  private:
-  template <typename Index>
-  void encode_dictionary(const Column& column, int64_t begin, int64_t count, uint32_t* codes);
   template <typename Offset>
   void encode_offsets(const Column& column, int64_t begin, int64_t count, uint32_t* codes);
   void encode_each(const Column& column, int64_t begin, int64_t count, uint32_t* codes);
 
   StringInterner interner_;
-  std::vector<uint32_t> by_index_;  // Code by dictionary index; empty when not worth filling.
+  std::vector<uint32_t> by_index_;  // Code by dictionary index, null's last; see by_index().
 };
 
 // A condition on one string: a comparison with a literal, membership in a set, or LIKE.

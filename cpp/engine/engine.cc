@@ -12,11 +12,16 @@ namespace catena {
 namespace {
 
 // Below this many nodes a graph is not worth compacting.
-constexpr uint32_t kCompactMin = 1u << 16;
-// A graph is compacted when it has grown to this many times what was in use the last time.
-constexpr uint32_t kCompactGrowth = 3;
+constexpr uint64_t kCompactMin = 1u << 13;
+// A graph is compacted when it has grown to this many times what was in use the last time: the
+// first as long as it is small, so that copying a long window costs little beside making it.
+constexpr uint64_t kCompactGrowth = 10;
+constexpr uint64_t kCompactGrowthLarge = 3;
+constexpr uint64_t kCompactLarge = 1u << 20;
 // Frontiers cached before those in use are interned anew.
 constexpr uint32_t kFrontierCountMin = 1u << 14;
+// Rows whose parts are found together.
+constexpr int64_t kRowsAhead = 64;
 // Rows between two looks at the budgets above.
 constexpr int64_t kRowsPerRound = 4096;
 
@@ -95,7 +100,7 @@ Engine::BatchPlan Engine::check_order(const Batch& batch) const {
     if (order.is_by_part) continue;
     read_order(batch, order, state_.position, 0, batch.num_rows(), plan.order[i].data());
   }
-  for (size_t row = 0; row < rows; ++row) {
+  for (size_t row = 0; row < rows && order_count > 0; ++row) {
     size_t bad = 0;
     while (bad < order_count &&
            (binding_->order[bad].is_by_part || plan.order[bad][row] >= plan.last_order[bad])) {
@@ -126,8 +131,8 @@ void Engine::check_order_in_parts(const Batch& batch, BatchPlan& plan) {
     key_.clear();
     if (!key_encoder_->encode(batch, row, key_)) continue;
     const auto [last, is_new] = last_clocks.try_emplace(key_);
-    if (const PartState* part = state_.parts.find(key_); is_new && part) {
-      last->second = part->last_clocks;
+    if (const uint32_t place = state_.parts.find(key_); is_new && place != PartTable::kNowhere) {
+      last->second = state_.parts[place].last_clocks;
     }
     last->second.resize(binding_->order.size(), kClockMin);
     if (falls_in_part(batch, row, last->second, plan)) continue;
@@ -184,16 +189,75 @@ void Engine::evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& resu
 
 void Engine::evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t count,
                            std::vector<Root>& roots) {
-  PartState* part = options_.is_partitioned ? nullptr : &state_.parts[state_.parts.find_or_add({})];
+  if (options_.is_partitioned) {
+    for (int64_t i = 0; i < count; i += kRowsAhead) {
+      find_visits(batch, plan, begin, i, std::min(i + kRowsAhead, count));
+      for (const Visit& to : visits_) {
+        visit(state_.parts[to.place], to.cls, plan, to.row, to.in_values, roots);
+      }
+    }
+    return;
+  }
+  PartState& part = state_.parts[state_.parts.find_or_add({})];
+  if (reads_at_once(plan)) return sweep(part, plan, begin, count, roots);
   for (int64_t i = 0; i < count; ++i) {
     const auto row = static_cast<size_t>(begin + i);
     const ClassId cls = class_of_row_[static_cast<size_t>(i)];
     if (!plan.is_late.empty() && plan.is_late[row]) continue;
-    if (!takes_part(cls)) continue;
-    if (options_.is_partitioned) part = part_of_row(batch, begin + i, cls);
-    if (!part) continue;
-    visit(*part, cls, plan, row, static_cast<size_t>(i), roots);
+    if (takes_part(cls)) visit(part, cls, plan, row, static_cast<size_t>(i), roots);
   }
+}
+
+// Finds the parts of some rows, those that take part. Of many parts few are in the cache, so the
+// rows take each step on the way to their parts together, and memory is asked for a step ahead.
+void Engine::find_visits(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t from,
+                         int64_t to) {
+  visits_.clear();
+  key_.clear();
+  for (int64_t i = from; i < to; ++i) {
+    const auto row = static_cast<size_t>(begin + i);
+    const ClassId cls = class_of_row_[static_cast<size_t>(i)];
+    if (!plan.is_late.empty() && plan.is_late[row]) continue;
+    if (!takes_part(cls)) continue;
+    const size_t key_begin = key_.size();
+    if (!key_encoder_->encode(batch, begin + i, key_)) {
+      key_.resize(key_begin);
+      continue;
+    }
+    const std::string_view key = std::string_view(key_).substr(key_begin);
+    visits_.push_back(
+        {row, static_cast<size_t>(i), cls, 0, key_begin, key.size(), PartTable::hash_of(key)});
+    state_.parts.prefetch_bucket(visits_.back().hash);
+  }
+  for (const Visit& visit : visits_) state_.parts.prefetch_part(visit.hash);
+  for (Visit& visit : visits_) {
+    const std::string_view key = std::string_view(key_).substr(visit.key_begin, visit.key_size);
+    visit.place = leaves_idle(visit.cls) ? state_.parts.find(key, visit.hash)
+                                         : state_.parts.find_or_add(key, visit.hash);
+    if (visit.place != PartTable::kNowhere) state_.parts.prefetch_slots(visit.place);
+  }
+  std::erase_if(visits_, [](const Visit& visit) { return visit.place == PartTable::kNowhere; });
+}
+
+// Whether rows need nothing but the evaluator: one part, every row takes part, matches are all
+// reported, and none of them consumes anything.
+bool Engine::reads_at_once(const BatchPlan& plan) const {
+  return !options_.is_partitioned && !strategy_ && options_.consume == Consume::kNone &&
+         plan.is_late.empty() && !binding_->row_guard &&
+         std::ranges::none_of(binding_->order, &OrderColumn::is_by_part);
+}
+
+void Engine::sweep(PartState& part, const BatchPlan& plan, int64_t begin, int64_t count,
+                   std::vector<Root>& roots) {
+  const Position position = state_.position + begin;
+  RowClocks clocks{nullptr, position, binding_->window};
+  if (binding_->clock) clocks.of_row = plan.order[*binding_->clock].data() + begin;
+  if (binding_->window.kind == WindowKind::kEvents)
+    clocks = {nullptr, part.row_count + 1, binding_->window};
+  part.row_count += count;
+  const std::span classes(class_of_row_);
+  evaluator_.advance(part, classes.first(static_cast<size_t>(count)), clocks, position,
+                     *state_.graph, roots);
 }
 
 void Engine::visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t row,
@@ -210,17 +274,19 @@ void Engine::visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t r
   const Position position = state_.position + static_cast<Position>(row);
   Clock clock = binding_->clock ? value(*binding_->clock) : position;
   if (binding_->window.kind == WindowKind::kEvents) clock = part.row_count;
-  const Clock time = binding_->time ? value(*binding_->time) : 0;
-  attributes_.clear();
-  for (uint32_t order : binding_->attributes) attributes_.push_back(value(order));
+  const RowPlace place{position, clock, binding_->window.threshold(clock)};
   const size_t roots_before = roots.size();
-  const Row read{position,       clock,       binding_->window.threshold(clock), time,
-                 part.row_count, attributes_, &classifier_->row_values(),        in_values};
   if (strategy_) {
+    const Clock time = binding_->time ? value(*binding_->time) : 0;
+    attributes_.clear();
+    for (uint32_t order : binding_->attributes) attributes_.push_back(value(order));
+    const RowValues& values = classifier_->row_values();
     if (!part.runs) part.runs = strategy_->make_runs();
-    strategy_->advance(*part.runs, cls, read, *state_.graph, roots);
+    strategy_->advance(*part.runs, cls,
+                       {place, time, part.row_count, attributes_, &values, in_values},
+                       *state_.graph, roots);
   } else {
-    evaluator_.advance(part, cls, read, *state_.graph, roots);
+    evaluator_.advance(part, cls, place, *state_.graph, roots);
   }
   if (roots.size() == roots_before || options_.consume == Consume::kNone) return;
   if (options_.consume == Consume::kAny) ++state_.epoch;
@@ -229,13 +295,6 @@ void Engine::visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t r
 
 bool Engine::takes_part(ClassId cls) const {
   return !binding_->row_guard || classes_.satisfies(cls, *binding_->row_guard);
-}
-
-PartState* Engine::part_of_row(const Batch& batch, int64_t row, ClassId cls) {
-  key_.clear();
-  if (!key_encoder_->encode(batch, row, key_)) return nullptr;
-  if (PartState* part = state_.parts.find(key_)) return part;
-  return leaves_idle(cls) ? nullptr : &state_.parts[state_.parts.find_or_add(key_)];
 }
 
 // True if a new part would hold nothing after a row of this class, so that it need not be made.
@@ -251,7 +310,7 @@ bool Engine::leaves_idle(ClassId cls) {
 void Engine::empty(PartState& part) {
   part.epoch = state_.epoch;
   part.frontier = frontiers_.prefix(part.frontier, 0);
-  part.lists.clear();
+  part.slots.clear();
   if (part.runs) strategy_->consume(*part.runs);
 }
 
@@ -277,7 +336,9 @@ void Engine::compact() {
     if (part.runs) strategy_->move_nodes(*part.runs, compaction);
   });
   state_.parts.drop_idle();
-  compact_at_ = std::max(kCompactMin, kCompactGrowth * state_.graph->size());
+  const uint64_t in_use = state_.graph->size();
+  const uint64_t large = std::max(kCompactLarge, kCompactGrowthLarge * in_use);
+  compact_at_ = std::max(kCompactMin, std::min(large, kCompactGrowth * in_use));
 }
 
 // From where on the starts of a part's runs are inside the window, as far as rows have been read.

@@ -115,6 +115,17 @@ class Engine {
     uint64_t late_count = 0;
   };
 
+  // A row on its way to its part.
+  struct Visit {
+    size_t row;        // In the batch,
+    size_t in_values;  // and among the rows classified last.
+    ClassId cls;
+    uint32_t place;    // Of the part.
+    size_t key_begin;  // In key_.
+    size_t key_size;
+    uint64_t hash;
+  };
+
   std::shared_ptr<Graph> make_graph() const;
   BatchPlan check_order(const Batch& batch) const;
   void check_order_in_parts(const Batch& batch, BatchPlan& plan);
@@ -124,10 +135,14 @@ class Engine {
   void evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& results);
   void evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t count,
                      std::vector<Root>& roots);
+  void find_visits(const Batch& batch, const BatchPlan& plan, int64_t begin, int64_t from,
+                   int64_t to);
+  bool reads_at_once(const BatchPlan& plan) const;
+  void sweep(PartState& part, const BatchPlan& plan, int64_t begin, int64_t count,
+             std::vector<Root>& roots);
   void visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t row, size_t in_values,
              std::vector<Root>& roots);
   bool takes_part(ClassId cls) const;
-  PartState* part_of_row(const Batch& batch, int64_t row, ClassId cls);
   bool leaves_idle(ClassId cls);
   void empty(PartState& part);
   void compact();
@@ -147,9 +162,10 @@ class Engine {
   std::optional<KeyEncoder> key_encoder_;
   EngineState state_;
   std::vector<ClassId> class_of_row_;
-  std::string key_;
+  std::vector<Visit> visits_;
+  std::string key_;                // The keys of the rows being looked at, one after the other.
   std::vector<Clock> attributes_;  // Of the row being read: the clocks that are attributes.
-  uint32_t compact_at_;
+  uint64_t compact_at_;
   uint32_t frontier_count_max_;
   bool has_failed_ = false;
 };

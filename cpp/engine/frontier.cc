@@ -61,8 +61,18 @@ void FrontierTable::clear() {
 FrontierId FrontierTable::intern(Key key) {
   const auto [place, is_new] =
       ids_.try_emplace(std::move(key), static_cast<FrontierId>(frontiers_.size()));
-  if (is_new) frontiers_.push_back({&place->first, {}, {}});
+  if (is_new) frontiers_.push_back({&place->first, {}, {}, {}});
   return place->second;
+}
+
+uint64_t FrontierTable::changing(FrontierId id, std::span<const ClassId> classes) {
+  std::vector<uint8_t>& may_change = frontiers_[id].may_change;
+  if (may_change.size() < determinizer_.class_count()) {
+    may_change.resize(determinizer_.class_count(), 1);
+  }
+  uint64_t mask = 0;
+  for (size_t i = 0; i < classes.size(); ++i) mask |= uint64_t{may_change[classes[i]]} << i;
+  return mask;
 }
 
 FrontierId FrontierTable::prefix(FrontierId id, size_t count) {
@@ -91,7 +101,12 @@ const Step& FrontierTable::make_step(FrontierId id, ClassId cls) {
   // May move frontiers_; the key is one of ids_ and stays.
   step->next = intern({determinizer_.watch(before, cls), builder.take_targets()});
   step->is_identity = step->next == id && keeps_all(step->moves, states.size());
-  auto& steps = frontiers_[id].steps;
+  step->slot_count = static_cast<uint32_t>(states_of(step->next).size());
+  auto ops = compile_ops(step->moves);
+  step->is_in_place = ops.has_value();
+  if (ops) step->ops = std::move(*ops);
+  auto& [key, steps, may_change, prefixes] = frontiers_[id];
+  if (cls < may_change.size()) may_change[cls] = step->is_identity ? 0 : 1;
   if (steps.size() <= cls) steps.resize(cls + 1);
   steps[cls] = std::move(step);
   return *steps[cls];

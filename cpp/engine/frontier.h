@@ -20,27 +20,22 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "automaton/determinizer.h"
 #include "base/types.h"
+#include "engine/step_ops.h"
 
 namespace catena {
-
-inline constexpr uint32_t kNewRun = 0xffffffffu;  // As a source: a run that starts at this row.
-inline constexpr uint32_t kNoSlot = 0xffffffffu;  // As a target: nothing follows.
-
-struct Move {
-  uint32_t source;  // A slot of the old frontier, or kNewRun.
-  uint32_t target;  // A slot of the new frontier, or kNoSlot.
-  MarksId marks;
-  bool is_final;
-};
 
 struct Step {
   FrontierId next;
   bool is_identity;
+  bool is_in_place;         // The operations do all that the moves say.
+  uint32_t slot_count;      // Of the next frontier.
   std::vector<Move> moves;  // By target, then latest source first; kNoSlot last.
+  std::vector<SlotOp> ops;
 };
 
 class FrontierTable {
@@ -67,6 +62,10 @@ class FrontierTable {
     return make_step(id, cls);
   }
 
+  // Which of up to 64 rows, by bits, have a step from this frontier that changes anything. Of steps
+  // that were never made it is not known, so they count as such.
+  uint64_t changing(FrontierId id, std::span<const ClassId> classes);
+
   // The frontier of the first `count` states.
   FrontierId prefix(FrontierId id, size_t count);
 
@@ -77,6 +76,7 @@ class FrontierTable {
   struct Frontier {
     const Key* key;  // One of ids_.
     std::vector<std::unique_ptr<Step>> steps;
+    std::vector<uint8_t> may_change;  // By class: 0 if the step is known to be an identity.
     std::vector<FrontierId> prefixes;
   };
 

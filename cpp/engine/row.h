@@ -10,10 +10,13 @@
 
 namespace catena {
 
-struct Row {
+struct RowPlace {
   Position position;
-  Clock clock;                             // What the window measures this row by.
-  Clock threshold;                         // Starts whose clock is smaller are outside the window.
+  Clock clock;      // What the window measures this row by.
+  Clock threshold;  // Starts whose clock is smaller are outside the window.
+};
+
+struct Row : RowPlace {
   Clock time = 0;                          // By the time column, if there is one.
   Clock number = 0;                        // Of the row in its part.
   std::span<const Clock> attributes = {};  // By the attributes that are clocks.

@@ -97,11 +97,11 @@ void write_part(ByteWriter& out, const SnapshotContext& context, std::string_vie
   write_state_set(out, context.determinizer.states_of(before));
   out.u64(states.size());
   for (DetStateId state : states) write_state_set(out, context.determinizer.states_of(state));
-  out.u64(part.lists.size());
-  for (const Entry& entry : part.lists) {
-    out.i64(entry.max_start);
-    out.u32(entry.node.bits());
-    out.u32(entry.length);
+  out.u64(part.slots.size());
+  for (const Slot& slot : part.slots) {
+    out.i64(slot.max_start);
+    out.u32(slot.node.bits());
+    out.u32(slot.length);
   }
   out.u8(part.runs ? 1 : 0);
   if (part.runs) context.strategy->write(*part.runs, out);
@@ -119,16 +119,12 @@ FrontierId read_frontier(ByteReader& in, const SnapshotContext& context) {
   return context.frontiers.intern({before, std::move(states)});
 }
 
-void read_lists(ByteReader& in, const Graph& graph, PartState& part) {
-  part.lists.resize(in.count(16));
-  for (Entry& entry : part.lists) {
-    entry.max_start = in.i64();
-    const uint32_t bits = in.u32();
-    entry.length = in.u32();
-    entry.node = NodeRef::from_bits(bits);
-    if (Evaluator::is_unmerged(entry)) continue;
-    require_intact(graph[checked_ref(graph, bits)].max_start == entry.max_start,
-                   "a list and its node differ");
+void read_slots(ByteReader& in, const Graph& graph, PartState& part) {
+  part.slots.resize(in.count(16));
+  for (Slot& slot : part.slots) {
+    slot.max_start = in.i64();
+    slot.node = checked_ref(graph, in.u32());
+    slot.length = in.u32();
   }
 }
 
@@ -139,10 +135,10 @@ PartState read_part(ByteReader& in, const SnapshotContext& context) {
   for (Clock& clock : part.last_clocks) clock = in.i64();
   require_intact(part.row_count >= 0, "a part has a negative number of rows");
   part.frontier = read_frontier(in, context);
-  read_lists(in, *context.state.graph, part);
-  require_intact(
-      Evaluator::has_consistent_lists(part, context.frontiers.states_of(part.frontier).size()),
-      "the lists of a part are out of order");
+  read_slots(in, *context.state.graph, part);
+  require_intact(Evaluator::has_consistent_slots(part, *context.state.graph,
+                                                 context.frontiers.states_of(part.frontier).size()),
+                 "the lists of a part are out of order");
   if (in.u8() != 0) {
     require_intact(context.strategy != nullptr, "a part has runs of a strategy");
     part.runs = context.strategy->read(in, *context.state.graph);

@@ -8,11 +8,6 @@
 namespace catena {
 namespace {
 
-Clock saturating_subtract(Clock a, uint64_t b) {
-  Clock result;
-  return __builtin_sub_overflow(a, b, &result) ? kClockMin : result;
-}
-
 // Below the image of every number, infinities included, there is nothing to look at.
 Clock lowest_float_clock() { return clock_of_float(-std::numeric_limits<double>::infinity()); }
 
@@ -42,19 +37,9 @@ Clock earliest_float_clock(double end, double bound, bool is_below) {
   return high;
 }
 
-Clock Window::threshold(Clock clock) const {
-  switch (kind) {
-    case WindowKind::kNone:
-      return kClockMin;
-    case WindowKind::kEvents:
-      return saturating_subtract(clock, bound - 1);
-    case WindowKind::kInt:
-      return saturating_subtract(clock, bound);
-    case WindowKind::kFloat:
-      if (std::isinf(float_of_clock(clock))) return clock;
-      return earliest_float_clock(float_of_clock(clock), float_bound, false);
-  }
-  return kClockMin;
+Clock Window::float_threshold(Clock clock) const {
+  if (std::isinf(float_of_clock(clock))) return clock;
+  return earliest_float_clock(float_of_clock(clock), float_bound, false);
 }
 
 Clock clock_of_float(double value) {

@@ -23,7 +23,16 @@ struct Window {
   double float_bound = 0.0;  // kFloat: the largest difference allowed.
 
   // The earliest clock inside a window that ends at `clock`.
-  Clock threshold(Clock clock) const;
+  Clock threshold(Clock clock) const {
+    if (kind == WindowKind::kNone) return kClockMin;
+    if (kind == WindowKind::kFloat) return float_threshold(clock);
+    Clock result;
+    const uint64_t difference = kind == WindowKind::kEvents ? bound - 1 : bound;
+    return __builtin_sub_overflow(clock, difference, &result) ? kClockMin : result;
+  }
+
+ private:
+  Clock float_threshold(Clock clock) const;
 };
 
 // The smallest clock of a number whose floating-point difference to `end` is at most the bound, or

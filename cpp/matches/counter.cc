@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "matches/enumerator.h"
+#include "matches/window_sums.h"
 
 namespace catena {
 
@@ -249,6 +250,9 @@ class MatchCounter {
  public:
   BigCount count(const Graph& graph, const Root& root) {
     if (graph.clock_count() > 0) return gated_.count(graph, root);
+    if (root.front == kNoNode) {
+      if (const auto sum = sums_.count(graph, root.node, root.threshold)) return BigCount(*sum);
+    }
     const BigCount back = count_below(graph, root, root.node);
     return root.front == kNoNode ? back : back * count_below(graph, root, root.front);
   }
@@ -271,6 +275,7 @@ class MatchCounter {
   Clock threshold_ = kClockMin;
   SmallSums small_;
   BigSums big_;
+  WindowSums sums_;
   GatedSums gated_;
 };
 

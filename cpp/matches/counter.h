@@ -3,7 +3,8 @@
 // The number of outputs of a node inside a window is the sum over its sides (join), that of its
 // child (output) or one (start), so each node of the graph is visited once per window position
 // instead of once per match: counting 2^200 matches over 200 rows takes a few hundred additions.
-// Between roots with the same window threshold (always, without a window) the sums are kept.
+// Where windows move on with the stream, what is common to one root and the next is not looked at
+// again (window_sums.h); else the sums are kept between roots with the same window threshold.
 //
 // In a clock-aware graph the number also depends on what the gates above ask for, so the sums are
 // by node and thresholds.

@@ -1,5 +1,7 @@
 #include "matches/graph.h"
 
+#include <utility>
+
 #include "base/error.h"
 
 namespace catena {
@@ -10,7 +12,8 @@ void Graph::add_block() {
                 "the graph of open matches grew past 2^30 nodes; give the query a window (WITHIN) "
                 "or partition it");
   }
-  blocks_.push_back(std::make_unique_for_overwrite<GraphNode[]>(kBlockSize));
+  blocks_.push_back(pool_->take());
+  last_block_ = blocks_.back().get();
   if (clock_count_ == 0) return;
   clocks_.push_back(std::make_unique<Clock[]>(size_t{kBlockSize} * clock_count_));
 }
@@ -22,11 +25,7 @@ void Graph::set_clocks(std::span<const Clock> clocks) {
 }
 
 Compaction::Compaction(const Graph& from)
-    : from_(from),
-      new_refs_(from.size(), kUnused),
-      width_(1 + from.clock_count()),
-      wanted_(from.size() * width_),
-      below_(width_) {}
+    : from_(from), width_(1 + from.clock_count()), below_(width_) {}
 
 void Compaction::mark(NodeRef root, Clock threshold, std::span<const Clock> clocks) {
   assert(clocks.size() + 1 == width_);
@@ -35,55 +34,90 @@ void Compaction::mark(NodeRef root, Clock threshold, std::span<const Clock> cloc
   want(root, below_);
 }
 
-void Compaction::want(NodeRef ref, std::span<const Clock> thresholds) {
-  const std::span<Clock> lowest = wanted(ref);
-  if (new_refs_[ref.index()] == kUnused) {
-    new_refs_[ref.index()] = kMarked;
-    std::ranges::copy(thresholds, lowest.begin());
-    return;
+// Marks a node; true if it was not marked before, and nobody's thresholds are known yet.
+inline bool Compaction::reach(size_t at) {
+  if (at >= new_refs_.size()) {
+    new_refs_.resize(at + 1, kUnused);
+    wanted_.resize((at + 1) * width_);
   }
-  for (size_t i = 0; i < width_; ++i) lowest[i] = std::min(lowest[i], thresholds[i]);
+  return std::exchange(new_refs_[at], kMarked) == kUnused;
 }
 
+inline void Compaction::want(NodeRef ref, Clock threshold) {
+  const size_t at = place(ref.index());
+  wanted_[at] = reach(at) ? threshold : std::min(wanted_[at], threshold);
+}
+
+void Compaction::want(NodeRef ref, std::span<const Clock> thresholds) {
+  const size_t at = place(ref.index());
+  const bool is_first = reach(at);
+  Clock* lowest = &wanted_[at * width_];
+  for (size_t i = 0; i < width_; ++i) {
+    lowest[i] = is_first ? thresholds[i] : std::min(lowest[i], thresholds[i]);
+  }
+}
+
+// An output's child and a join's left side are as late as the node.
+void Compaction::want_children(const GraphNode& node, Clock threshold) {
+  if (node.kind() == NodeKind::kStart) return;
+  want(node.child(), threshold);
+  if (node.kind() == NodeKind::kJoin && node.right_max_start() >= threshold) {
+    want(node.right(), threshold);
+  }
+}
+
+// The same by clocks.
 void Compaction::want_children(NodeRef ref) {
   const GraphNode& node = from_[ref];
   if (ref.kind() == NodeKind::kStart) return;
-  std::ranges::copy(wanted(ref), below_.begin());
+  std::copy_n(&wanted_[place(ref.index()) * width_], width_, below_.begin());
   if (ref.kind() == NodeKind::kOutput && node.is_gate()) {
     pass_gate(from_, ref, std::span(below_).subspan(1));
   }
-  want(node.child(), below_);  // An output's child and a join's left side are as late as the node.
+  want(node.child(), below_);
   if (ref.kind() != NodeKind::kJoin || node.right_max_start() < below_[0]) return;
-  if (width_ > 1 && !reaches(from_.clocks(ref), std::span(below_).subspan(1))) return;
-  want(node.right(), below_);
+  if (reaches(from_.clocks(ref), std::span(below_).subspan(1))) want(node.right(), below_);
 }
 
 std::shared_ptr<Graph> Compaction::copy() {
-  for (uint32_t index = from_.size(); index-- > 0;) {  // Parents come last, so they are first here.
-    if (new_refs_[index] == kMarked) want_children({from_.at(index).kind(), index});
+  for (size_t at = 0; at < new_refs_.size(); ++at) {  // Parents come last, so they are first here.
+    if (new_refs_[at] != kMarked) continue;
+    const auto index = static_cast<uint32_t>(from_.size() - 1 - at);
+    const GraphNode& node = from_.at(index);
+    if (width_ == 1) {
+      want_children(node, wanted_[at]);
+    } else {
+      want_children({node.kind(), index});
+    }
   }
-  auto to = std::make_shared<Graph>(from_.clock_count());
-  for (uint32_t index = 0; index < from_.size(); ++index) {
-    if (new_refs_[index] != kMarked) continue;
+  std::shared_ptr<Graph> to = from_.successor();
+  for (size_t at = new_refs_.size(); at-- > 0;) {
+    if (new_refs_[at] != kMarked) continue;
+    const auto index = static_cast<uint32_t>(from_.size() - 1 - at);
     GraphNode node = from_.at(index);
     const NodeKind kind = node.kind();
     const NodeRef ref{kind, index};
     if (kind != NodeKind::kStart) node.first = moved(node.child()).bits();
     if (kind == NodeKind::kJoin) {
-      if (new_refs_[node.right().index()] == kUnused) {
-        new_refs_[index] = node.first;  // The right side has expired: the node is its left side.
+      if (!is_marked(node.right())) {
+        new_refs_[at] = node.first;  // The right side has expired: the node is its left side.
         continue;
       }
       node.second = moved(node.right()).bits();
     }
     const auto clocks = width_ > 1 ? from_.clocks(ref) : std::span<const Clock>();
-    new_refs_[index] = to->add(node, clocks).bits();
+    new_refs_[at] = to->add(node, clocks).bits();
   }
   return to;
 }
 
+bool Compaction::is_marked(NodeRef ref) const {
+  const size_t at = place(ref.index());
+  return at < new_refs_.size() && new_refs_[at] != kUnused;
+}
+
 NodeRef Compaction::moved(NodeRef root) const {
-  const uint32_t bits = new_refs_[root.index()];
+  const uint32_t bits = new_refs_[place(root.index())];
   assert(bits != kUnused && bits != kMarked);
   return NodeRef::from_bits(bits);
 }

@@ -45,6 +45,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "matches/block_pool.h"
 
 namespace catena {
 
@@ -104,7 +105,17 @@ class Graph {
   static constexpr uint32_t kBlockBits = 12;
   static constexpr uint32_t kBlockSize = 1u << kBlockBits;
 
-  explicit Graph(uint32_t clock_count = 0) : clock_count_(clock_count) {}
+  using Pool = BlockPool<GraphNode>;
+
+  explicit Graph(uint32_t clock_count = 0,
+                 std::shared_ptr<Pool> pool = std::make_shared<Pool>(kBlockSize))
+      : pool_(std::move(pool)), clock_count_(clock_count) {}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph() { pool_->give_back(blocks_); }
+
+  // An empty one for the nodes that are still in use.
+  std::shared_ptr<Graph> successor() const { return std::make_shared<Graph>(clock_count_, pool_); }
 
   uint32_t clock_count() const { return clock_count_; }
 
@@ -149,7 +160,7 @@ class Graph {
   // Adds a node as it stands; for those who copy graphs.
   NodeRef add(const GraphNode& node, std::span<const Clock> clocks = {}) {
     if ((size_ & (kBlockSize - 1)) == 0) add_block();
-    blocks_[size_ >> kBlockBits][size_ & (kBlockSize - 1)] = node;
+    last_block_[size_ & (kBlockSize - 1)] = node;
     if (clock_count_ > 0) set_clocks(clocks);
     return {node.kind(), size_++};
   }
@@ -158,7 +169,9 @@ class Graph {
   void add_block();
   void set_clocks(std::span<const Clock> clocks);
 
-  std::vector<std::unique_ptr<GraphNode[]>> blocks_;
+  std::shared_ptr<Pool> pool_;
+  std::vector<Pool::Block> blocks_;
+  GraphNode* last_block_ = nullptr;
   std::vector<std::unique_ptr<Clock[]>> clocks_;  // Beside the nodes, if there are clocks.
   uint32_t clock_count_;
   uint32_t size_ = 0;
@@ -185,13 +198,17 @@ inline void pass_gate(const Graph& graph, NodeRef gate, std::span<Clock> thresho
 // Copies the nodes in use from one graph into a new one. First every root is marked, each with the
 // clock from which on its outputs are still wanted, and, in a clock-aware graph, the thresholds of
 // the clocks; then `copy` makes the new graph; then `moved` tells where a root has gone.
+//
+// Cost: time and memory linear in the number of nodes from the oldest one in use on.
 class Compaction {
  public:
   explicit Compaction(const Graph& from);
 
+  const Graph& from() const { return from_; }
+
   void mark(NodeRef root, Clock threshold, std::span<const Clock> clocks = {});
 
-  // Time linear in the size of the old graph. Right sides that nobody wants are cut off.
+  // Right sides that nobody wants are cut off.
   std::shared_ptr<Graph> copy();
 
   NodeRef moved(NodeRef root) const;
@@ -200,16 +217,20 @@ class Compaction {
   static constexpr uint32_t kUnused = 0xffffffffu;
   static constexpr uint32_t kMarked = 0xfffffffeu;
 
-  std::span<Clock> wanted(NodeRef ref) {
-    return std::span(wanted_).subspan(size_t{ref.index()} * width_, width_);
-  }
+  // Nodes are numbered from the last one down, since those in use are mostly the last.
+  size_t place(uint32_t index) const { return from_.size() - 1 - size_t{index}; }
+  bool reach(size_t place);
+  void want(NodeRef ref, Clock threshold);
   void want(NodeRef ref, std::span<const Clock> thresholds);
+  void want_children(const GraphNode& node, Clock threshold);
   void want_children(NodeRef ref);
+  bool is_marked(NodeRef ref) const;
 
   const Graph& from_;
-  std::vector<uint32_t> new_refs_;  // By old index: kUnused, kMarked, or the new handle's bits.
-  // By old index: the lowest thresholds that somebody wants the node's outputs from, by start and
-  // by each clock.
+  // By place, up to the oldest node in use: kUnused, kMarked, or the new handle's bits.
+  std::vector<uint32_t> new_refs_;
+  // The same: the lowest thresholds that somebody wants the node's outputs from, by start and by
+  // each clock.
   size_t width_;
   std::vector<Clock> wanted_;
   std::vector<Clock> below_;  // The thresholds below the node that is looked at.

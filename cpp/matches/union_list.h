@@ -31,7 +31,6 @@ namespace catena {
 struct Entry {
   Clock max_start;
   NodeRef node;
-  uint32_t length = 1;  // Of the list that this entry heads; see engine/part_state.h.
 };
 
 // Joins two safe, equally late nodes into a safe one.

@@ -138,11 +138,25 @@ class Engine:
             self._rows = self._rows.compacted()
         return Piece(results, rows)
 
+    def push_row(self, row: dict[str, Any]) -> Piece | None:
+        """Reads one row; None, and nothing is read, if it must come as a batch.
+
+        It may come alone if its values are of just the types of the columns before it, and no match
+        shows any of them: then it goes to the core without Arrow in between.
+        """
+        try:
+            results = self._core.push_row(row)
+        except _core.CoreError as error:
+            raise _translated(*error.args) from None
+        return None if results is None else Piece(results, self._rows)
+
     def _layout_for(self, schema: pa.Schema) -> Layout:
         if self._layout is None or not schema.equals(self._layout.given):
             layout = layout_of(self._plan, schema, self._order_types)
             binding, registers = bind(self._plan, layout.columns, layout.keys, self._registers)
             self._core.bind(binding)
+            formats = "" if self._plan.kept_columns else layout.row_formats
+            self._core.bind_row(layout.given.names if formats else [], formats)
             self._layout, self._registers = layout, registers
         return self._layout
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import pyarrow as pa
 
@@ -19,6 +20,8 @@ from catena import _core
 from catena.compile.plan import ReadsColumns
 from catena.errors import CatenaDataError
 from catena.unify import is_text, is_text_or_coded
+
+_ROW_FORMATS: Final = {pa.string(): "u", pa.int64(): "l", pa.float64(): "g", pa.bool_(): "b"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,13 @@ class Layout:
     def columns(self) -> pa.Schema:
         """What the core gets, without the columns that are keys only."""
         return pa.schema(list(self.schema)[: len(self.given)])
+
+    @property
+    def row_formats(self) -> str:
+        """The columns' types as letters of Arrow's C interface, if Python's own values are of just
+        these; else nothing."""
+        formats = [_ROW_FORMATS.get(field.type, "") for field in self.schema]
+        return "".join(formats) if self.schema is self.given and all(formats) else ""
 
     def read(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
         """What the core gets of a batch whose first row has this position.

@@ -144,6 +144,10 @@ class Stream:
         """
         pieces: list[Piece] = []
         try:
+            piece = self._engine.push_row(events) if type(events) is dict else None
+            if piece is not None:
+                pieces.append(piece)
+                return Matches(self._plan, lambda: iter(pieces))
             for batch in batches_at_hand(events, self._plan):
                 pieces.append(self._engine.push(batch))
         except CatenaError as error:

@@ -87,7 +87,7 @@ TEST(lists_keep_their_invariants_on_long_random_streams) {
     for (int row = 0; row < 200; ++row) {
       machine.read(random_letters(random, 1, "ABC"));
       const size_t slots = machine.frontiers().states_of(machine.part().frontier).size();
-      CHECK(Evaluator::has_consistent_lists(machine.part(), slots));
+      CHECK(Evaluator::has_consistent_slots(machine.part(), machine.graph(), slots));
     }
   }
 }
@@ -102,6 +102,33 @@ TEST(counting_agrees_with_enumerating) {
     const uint64_t small = count.limbs().empty() ? 0 : count.limbs()[0];
     CHECK_EQ(small, machine.matches().size());
   }
+}
+
+TEST(counting_follows_a_window_that_moves_on) {
+  std::mt19937 random(9);
+  const std::vector<std::shared_ptr<const Cea>> fixed{sequence_of("ABC"), sequence_of("AAAAAA"),
+                                                      iteration_between()};
+  for (int round = 0; round < 300; ++round) {
+    const bool is_random = round % 2 == 0;
+    const auto cea = is_random ? random_cea(random) : fixed[random() % fixed.size()];
+    LetterMachine machine(cea, events_window(1 + random() % 9));
+    for (int part = 0; part < 4; ++part) {
+      machine.read(random_letters(random, random() % 60, "ABC"));
+      if (random() % 2 == 0) machine.compact();
+    }
+    const BigCount count = count_matches(machine.results(), std::nullopt);
+    CHECK_EQ(count.limbs().empty() ? 0 : count.limbs()[0], machine.matches().size());
+  }
+}
+
+TEST(counting_is_exact_past_64_bits_in_a_window) {
+  LetterMachine machine(iteration_between(), events_window(102));
+  machine.read("A" + std::string(100, 'B') + "C" + "A" + std::string(10, 'B') + "C");
+  // The first A with its 100 Bs, and the second with its 10.
+  const BigCount count = count_matches(machine.results(), std::nullopt);
+  CHECK_EQ(count.limbs().size(), 2u);
+  CHECK_EQ(count.limbs()[0], (uint64_t{1} << 10) - 2);
+  CHECK_EQ(count.limbs()[1], uint64_t{1} << 36);
 }
 
 TEST(counting_is_exact_past_64_bits) {

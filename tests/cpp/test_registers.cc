@@ -66,7 +66,7 @@ class RegisterPart {
     }
     std::vector<bool> satisfied(cea_->guard_count(), false);
     for (size_t g = 0; g < satisfied.size(); ++g) satisfied[g] = ((given.guards >> g) & 1) != 0;
-    const Row row{position_, position_, kClockMin, 0, position_ + 1, {}, &values, 0};
+    const Row row{{position_, position_, kClockMin}, 0, position_ + 1, {}, &values, 0};
     evaluator_.advance(*runs_, classes_.class_of(satisfied), row, *graph_,
                        results_.segments.back().roots);
     ++position_;

@@ -286,3 +286,48 @@ def test_units_of_numeric_times() -> None:
         bare.count(pa.table({"type": ["A"], "ts": pa.array([0], pa.timestamp("s"))}))
     with pytest.raises(catena.CatenaError, match="did you mean 'ms'"):
         catena.Query("SELECT * WHERE A", time_unit="mss")
+
+
+def test_single_mappings_of_changing_types_are_read_as_batches_are() -> None:
+    events: list[dict[str, object]] = [
+        {"type": "A", "v": 1},
+        {"type": "B", "v": 2},
+        {"type": "A", "v": 2.5},
+        {"type": "B"},
+        {"type": "A", "v": 2**63},
+        {"type": "B", "v": None},
+        {"type": "A", "v": 4, "w": "not asked for"},
+        {"type": None, "v": 5},
+        {"type": "B", "v": 1},
+        {"type": "B", "v": 7},
+    ]
+
+    class Event(dict[str, object]):
+        """Not just a dict, so it is gathered into a batch."""
+
+    query = catena.Query("SELECT x, y WHERE (A AS x ; B AS y) FILTER x[v > 1] AND y[v > 1]")
+    stream, batches = query.stream(), query.stream()
+    for event in events:
+        single = [m.to_dict() for m in stream.push(event)]
+        assert single == [m.to_dict() for m in batches.push(Event(event))]
+    assert stream.position == len(events)
+    assert stream.snapshot() == batches.snapshot()
+
+
+def test_a_single_mapping_that_is_late_is_refused_and_changes_nothing() -> None:
+    query = catena.Query("SELECT x WHERE A AS x WITHIN 5 [t]")
+    stream = query.stream()
+    for t in (1, 2):
+        stream.push({"type": "A", "t": t})
+    with pytest.raises(catena.CatenaDataError, match="goes back") as caught:
+        stream.push({"type": "A", "t": 0})
+    assert list(caught.value.matches or ()) == []
+    assert [m.end for m in stream.push({"type": "A", "t": 3})] == [2]
+
+
+def test_a_text_without_utf8_is_refused_alone_and_in_a_batch() -> None:
+    stream = catena.Query("SELECT x WHERE A AS x").stream()
+    stream.push({"type": "A"})
+    with pytest.raises(catena.CatenaDataError):
+        stream.push({"type": "\ud800"})
+    assert stream.position == 1
