@@ -35,7 +35,10 @@ Cea::Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId
   validate(final);
   validate_clocks();
   registers_.actions.resize(std::max(registers_.actions.size(), clocks_.actions.size()));
+  registers_.condition_follows.resize(registers_.condition_reads.size());
+  registers_.update_follows.resize(registers_.update_reads.size());
   validate_registers();
+  validate_absences();
   validate_scopes();
   for (StateId state : final) is_final_[state] = true;
   std::ranges::stable_sort(transitions_, {}, &Transition::source);
@@ -103,8 +106,12 @@ void Cea::validate_registers() const {
     }
   }
   for (const RegisterActions& actions : registers_.actions) {
-    for (ConditionId condition : actions.conditions) {
-      require(condition < registers_.condition_reads.size(), "a condition is out of range");
+    std::vector<std::vector<ConditionId>> asked = actions.forbids;
+    asked.push_back(actions.conditions);
+    for (const std::vector<ConditionId>& several : asked) {
+      for (ConditionId condition : several) {
+        require(condition < registers_.condition_reads.size(), "a condition is out of range");
+      }
     }
     for (const RegisterUpdate& update : actions.updates) {
       require(update.target < registers_.count && update.update < registers_.update_reads.size(),
@@ -113,6 +120,34 @@ void Cea::validate_registers() const {
     require(std::ranges::adjacent_find(actions.updates, std::ranges::greater_equal{},
                                        &RegisterUpdate::target) == actions.updates.end(),
             "updates must be sorted and without repetition");
+  }
+}
+
+// Automata of absences say what they ask of absences, but only the outermost one knows these.
+void Cea::validate_absences() const {
+  for (const auto& absence : registers_.absences) {
+    require(absence->guard_count_ == guard_count_ &&
+                absence->clocks_.interval_count == clocks_.interval_count &&
+                absence->registers_.count == registers_.count &&
+                absence->registers_.condition_reads.size() == registers_.condition_reads.size() &&
+                absence->registers_.update_reads.size() == registers_.update_reads.size(),
+            "an absence has guards, intervals or registers of its own");
+    require(absence->scopes_.all.empty() && absence->registers_.absences.empty(),
+            "an absence has scopes, or absences of its own");
+    for (StateId state = 0; state < absence->state_count(); ++state) {
+      require(!absence->is_observer(state), "an absence has observers");
+    }
+  }
+  if (registers_.absences.empty()) return;
+  for (const auto* follows : {&registers_.condition_follows, &registers_.update_follows}) {
+    for (const std::optional<Follow>& follow : *follows) {
+      if (!follow) continue;
+      require(follow->absence < registers_.absences.size() &&
+                  (follow->entry == kNoState ||
+                   follow->entry < registers_.absences[follow->absence]->state_count()) &&
+                  (follow->before == kNoRegister || follow->before < registers_.count),
+              "an absence, its state or its register is out of range");
+    }
   }
 }
 

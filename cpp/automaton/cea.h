@@ -26,6 +26,12 @@
 // were before the row. Here conditions and values are numbers: what they are is known when the
 // types of the columns are (columns/program.h). A run's registers are unbound at first.
 //
+// What a run must pass over may have clocks and conditions of its own. Then it is an automaton by
+// itself, an *absence*, and a register of the run holds the configurations that its open matches are
+// in. Such a register is set to what becomes of them over the row (`Follow`), those included that
+// start on the row, for which the run's registers are theirs; and a condition asks whether one ends
+// there. A transition may *forbid* conditions: it may not be made where all of one list hold.
+//
 // A strategy inside a formula whose operand has clocks compares runs of the operand while the
 // stream is read. The operand is then an automaton of its own, the *scope's*, and a transition of
 // this one that stands for one of the operand's asks the scope to make it: it may be made only if
@@ -38,6 +44,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -94,18 +101,30 @@ struct RegisterUpdate {
 };
 
 struct RegisterActions {
-  std::vector<ConditionId> conditions;  // Sorted.
-  std::vector<RegisterUpdate> updates;  // Sorted by target.
+  std::vector<ConditionId> conditions;            // Sorted.
+  std::vector<RegisterUpdate> updates;            // Sorted by target.
+  std::vector<std::vector<ConditionId>> forbids;  // Each of them sorted.
 };
+
+// The open matches of an absence over a row: those held by a register, and those that start there.
+struct Follow {
+  AbsenceId absence;
+  StateId entry = kNoState;         // Where they start; kNoState if none may.
+  RegisterId before = kNoRegister;  // None are open before the row.
+};
+
+class Cea;
 
 struct Registers {
   uint32_t count = 0;
   std::vector<std::vector<RegisterId>> condition_reads;  // By condition, the registers it reads.
   std::vector<std::vector<RegisterId>> update_reads;     // The same by update.
   std::vector<RegisterActions> actions{};  // By the id of actions; those left out do nothing.
+  std::vector<std::shared_ptr<const Cea>> absences{};
+  // By condition, and by update: what it has to do with open matches. Those left out: nothing.
+  std::vector<std::optional<Follow>> condition_follows{};
+  std::vector<std::optional<Follow>> update_follows{};
 };
-
-class Cea;
 
 struct Scope {
   Strategy strategy;  // Not kAll.
@@ -163,6 +182,15 @@ class Cea {
     return registers_.actions[t.actions];
   }
 
+  // Those of an automaton as a whole; what is asked of them may be asked inside of them as well.
+  const std::vector<std::shared_ptr<const Cea>>& absences() const { return registers_.absences; }
+  const std::optional<Follow>& condition_follow(ConditionId condition) const {
+    return registers_.condition_follows[condition];
+  }
+  const std::optional<Follow>& update_follow(UpdateId update) const {
+    return registers_.update_follows[update];
+  }
+
   const std::vector<Scope>& scopes() const { return scopes_.all; }
   const std::vector<Ask>& asks_of(const Transition& t) const { return scopes_.asks[t.asks]; }
 
@@ -173,6 +201,7 @@ class Cea {
   void validate(const std::vector<StateId>& final) const;
   void validate_clocks() const;
   void validate_registers() const;
+  void validate_absences() const;
   void validate_scopes() const;
   void find_states_with_future();
 

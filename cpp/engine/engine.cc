@@ -178,7 +178,6 @@ void Engine::evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& resu
     if (state_.graph->size() >= compact_at_) compact();
     if (state_.parts.wants_sweep()) compact();
     if (frontiers_.size() >= frontier_count_max_) shrink_frontiers();
-    if (strategy_ && strategy_->wants_trim()) trim_strategy();
   }
 }
 
@@ -193,6 +192,7 @@ void Engine::evaluate_rows(const Batch& batch, const BatchPlan& plan, int64_t be
     if (options_.is_partitioned) part = part_of_row(batch, begin + i);
     if (!part) continue;
     visit(*part, cls, plan, row, static_cast<size_t>(i), roots);
+    if (strategy_ && strategy_->wants_trim()) trim_strategy();
   }
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/envelope.h"
+
 namespace catena {
 namespace {
 
@@ -98,17 +100,9 @@ bool contains(const std::vector<T>& set, const T& value) {
 
 }  // namespace
 
-Value read_register(const RegisterView& view, RegisterId id) {
-  const uint32_t at = view.layout.offsets[id];
-  if (at == RegisterLayout::kAbsent) return {};
-  return {static_cast<ValueTag>(view.words[at]), view.words[at + 1], view.words[at + 2]};
-}
-
-void append_register(const Value& value, std::vector<Clock>& words) {
-  words.push_back(static_cast<Clock>(value.tag));
-  words.push_back(value.low);
-  words.push_back(value.high);
-}
+RegisterMachine::RegisterMachine(const Cea& cea, const ClassTrie& classes,
+                                 uint32_t valuation_count_max)
+    : cea_(cea), absences_(cea, classes, valuation_count_max) {}
 
 // ---------------------------------------------------------------------------------------------
 // The program
@@ -171,19 +165,26 @@ std::optional<Probe> RegisterMachine::find_probe(uint32_t index) const {
   return std::nullopt;
 }
 
-void RegisterMachine::load(const RowValues& values, size_t row) {
+void RegisterMachine::load(const Row& row, ClassId cls) {
+  absences_.load(row, cls);
+  if (!row.values) return;
+  const RowValues& values = *row.values;
   for (size_t i = 0; i < values.nodes.size(); ++i) {
-    scratch_[values.nodes[i]] = values.of_row[i][row];
+    scratch_[values.nodes[i]] = values.of_row[i][row.in_values];
   }
 }
 
 bool RegisterMachine::holds(ConditionId condition, const RegisterView& run) {
+  if (const auto& follow = cea_.condition_follow(condition)) {
+    return absences_.ends(*follow, run, *this);
+  }
   const Order& order = conditions_[condition];
   evaluate(order, run);
   return truth_of(scratch_[order.back()]) == kTrue;
 }
 
 Value RegisterMachine::updated(UpdateId update, const RegisterView& run) {
+  if (const auto& follow = cea_.update_follow(update)) return absences_.after(*follow, run, *this);
   const Order& order = updates_[update];
   evaluate(order, run);
   const Value& value = scratch_[order.back()];
@@ -329,6 +330,32 @@ Value RegisterMachine::evaluate_node(const Node& node, const RegisterView& run) 
     default:
       return is_comparison(node.op) ? compare(node, left, right) : arithmetic(node, left, right);
   }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Snapshots
+
+// A value with its tag: u8; then what the tag needs. Open matches: absences.h.
+void RegisterMachine::write(RegisterId id, const Value& value, ByteWriter& out) const {
+  if (absences_.is_held_by(id)) return absences_.write(value, out, *this);
+  out.u8(static_cast<uint8_t>(value.tag));
+  if (!value.is_known()) return;
+  if (value.tag == ValueTag::kString) return out.text(text_of(value));
+  out.i64(value.low);
+  if (value.tag == ValueTag::kWide) out.i64(value.high);
+}
+
+Value RegisterMachine::read(RegisterId id, ByteReader& in) {
+  if (absences_.is_held_by(id)) return absences_.read(id, in, *this);
+  const uint8_t tag = in.u8();
+  require_intact(tag < kValueTagCount && tag != static_cast<uint8_t>(ValueTag::kMatches),
+                 "a register holds an unknown kind of value");
+  Value value{static_cast<ValueTag>(tag), 0, 0};
+  if (!value.is_known()) return value;
+  if (value.tag == ValueTag::kString) return Value::of_pooled(pool_.intern(in.text()));
+  value.low = in.i64();
+  if (value.tag == ValueTag::kWide) value.high = in.i64();
+  return value;
 }
 
 }  // namespace catena

@@ -17,7 +17,7 @@ leaves the final one. So automata are joined by letting states coincide, without
     a FILTER x[P], PROJECT[L](a)   guards, or marks, of the transitions change
     a FILTER x.v < y.v   transitions into f ask it of what the run has bound (tracks.py)
     a AND b                               complement.py
-    a ; NOT (b) ; c, a UNLESS b           absence.py
+    a ; NOT (b) ; c, a UNLESS b           absence.py; with clocks or tracks following.py
     STRICT(a), NEXT(a), LAST(a), MAX(a)   selection.py; over clocks scopes.py
 
 Invariant: `Automaton.transitions` only has states from which the final state can be reached and
@@ -31,13 +31,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from catena.compile.absence import between, unless
+from catena.compile import absence as determined
+from catena.compile import following
 from catena.compile.cases import CaseBudget
 from catena.compile.cea import (
     FINAL,
     INITIAL,
     NO_MARKS,
     TRUE,
+    Absence,
     Automaton,
     Check,
     Clock,
@@ -64,7 +66,7 @@ from catena.compile.tracks import (
     read_variables,
     without_tracks,
 )
-from catena.compile.watching import unfolded
+from catena.compile.watching import unfolded, watchers_of
 from catena.errors import CatenaError, error_at
 from catena.query import ast
 from catena.query.format import format_formula
@@ -119,6 +121,12 @@ def dead_part(formula: ast.Formula, columns: ColumnNames, text: str = "") -> ast
     return formula if build(formula, columns, text).is_empty else None
 
 
+def _is_followed(absent: Automaton) -> bool:
+    """Whether sets of states cannot tell all of what must be absent."""
+    counts_else = any(clock.kind is not ClockKind.ROWS for clock in absent.clocks)
+    return counts_else or has_conditions(absent)
+
+
 def _shift(initial: int, final: int, first_free: int) -> Callable[[int], int]:
     """A numbering that gives the two special states new numbers and the others consecutive ones."""
     special = {INITIAL: initial, FINAL: final}
@@ -136,6 +144,7 @@ class _Builder:
         self.budget = CaseBudget()
         self._selections: dict[ast.Select, Automaton] = {}
         self._clock_count = 0
+        self._absence_count = 0
 
     def build(self, formula: ast.Formula) -> Automaton:
         match formula:
@@ -171,23 +180,33 @@ class _Builder:
             case ast.Select():
                 return self._select(formula)
             case ast.AbsentBetween():
-                left, right = self._joined(formula)
-                return between(left, self._absent(formula.absent), right, self.budget)
+                return self._between(*self._joined(formula), formula.absent)
             case ast.Unless():
-                body = self.build(formula.body)
-                return unless(body, self._absent(formula.absent), self.budget)
+                return self._unless(self.build(formula.body), formula.absent)
         raise AssertionError("the formula is not in LP normal form")
 
+    def _between(self, left: Automaton, right: Automaton, absent: ast.Formula) -> Automaton:
+        made = self._absent(absent)
+        if not _is_followed(made):
+            return determined.between(left, made, right, self.budget)
+        if following.is_one_row(made):
+            return following.between_rows(left, made, right, self.budget)
+        return following.between(left, self._absence(made, absent), right)
+
+    def _unless(self, body: Automaton, absent: ast.Formula) -> Automaton:
+        made = self._absent(absent)
+        if not _is_followed(made):
+            return determined.unless(body, made, self.budget)
+        if following.is_one_row(made):
+            return following.unless_rows(body, made, self._tracks, self.budget)
+        return following.unless(body, self._absence(made, absent), self._tracks)
+
+    def _absence(self, made: Automaton, formula: ast.Formula) -> Absence:
+        self._absence_count += 1
+        return following.absence_of(made, self._absence_count - 1, format_formula(formula))
+
     def _absent(self, formula: ast.Formula) -> Automaton:
-        made = rows_counted(self.build(formula))
-        if made.clocks:
-            raise error_at(
-                self._text,
-                formula.span,
-                "time bounds inside what must be absent are not supported yet",
-                hint="WITHIN n EVENTS may stand there; time may be bounded outside of NOT (...), "
-                "UNLESS and what '->' leads to",
-            )
+        made = self.build(formula)
         if made.scopes:
             raise error_at(
                 self._text,
@@ -196,14 +215,17 @@ class _Builder:
                 "over time bounds",
                 hint="bound the time outside of NEXT, LAST and MAX",
             )
-        if has_conditions(made):
+        if not _is_followed(made):
+            return without_tracks(rows_counted(made))
+        if watchers_of(made.transitions):
             raise error_at(
                 self._text,
                 formula.span,
-                "conditions over several events inside what must be absent are not supported yet",
-                hint="conditions on one event, such as x[v > 3] or x.v > 3, are",
+                "strategies inside what must be absent are not supported yet beside time bounds or "
+                "conditions over several events in it",
+                hint="NEXT, LAST and MAX may stand there over conditions on one event",
             )
-        return without_tracks(made)
+        return made
 
     def _select(self, formula: ast.Select) -> Automaton:
         """Equal ones are made once, so that they share their watcher; but no two share clocks or

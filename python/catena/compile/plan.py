@@ -10,7 +10,7 @@ other's snapshots.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Final, Protocol, TypeAlias
@@ -18,9 +18,12 @@ from typing import Any, Final, Protocol, TypeAlias
 from catena import _core
 from catena.compile.automaton import ColumnNames, build, comparing_registers, dead_part
 from catena.compile.cea import (
+    FINAL,
+    INITIAL,
     NO_CHECKS,
     NO_CLOCKS,
     NO_CONDITIONS,
+    NO_FORBIDS,
     NO_UPDATES,
     Automaton,
     Checks,
@@ -28,6 +31,7 @@ from catena.compile.cea import (
     ClockKind,
     Clocks,
     Conditions,
+    Forbids,
     Guard,
     Scope,
     Transition,
@@ -75,7 +79,7 @@ CORE_STRATEGIES: Final = {
 ClockBound: TypeAlias = tuple[ClockKind, str | None, ast.Interval]
 """An interval of what clocks of a kind, over a column if that is an attribute's, may show."""
 
-Action: TypeAlias = tuple[Checks, Clocks, Conditions, Updates]
+Action: TypeAlias = tuple[Checks, Clocks, Conditions, Updates, Forbids]
 """What a transition asks of clocks and does to them, and the same of registers."""
 
 
@@ -132,6 +136,8 @@ class Plan:
     ties: tuple[str, ...] = ()
     """Attributes in which all events of a match are equal, so that parts may be told apart by
     them; a row with a null or NaN there takes no part."""
+    absences: tuple[Automaton, ...] = ()
+    """What runs pass over and the engine follows, by number."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A plan goes to other processes without what has been worked out from it."""
@@ -147,8 +153,12 @@ class Plan:
 
     @cached_property
     def _transitions(self) -> tuple[Transition, ...]:
-        """Those of the automaton and of the scopes in it."""
-        return tuple(t for machine in self.automaton.machines for t in machine.transitions)
+        return tuple(t for machine in self.machines for t in machine.transitions)
+
+    @property
+    def machines(self) -> tuple[Automaton, ...]:
+        """The automaton, the operands of the scopes in it, and the absences."""
+        return (*self.automaton.machines, *self.absences)
 
     @cached_property
     def row_guard(self) -> Guard | None:
@@ -228,8 +238,8 @@ class Plan:
 
     @cached_property
     def clocks(self) -> tuple[Clock, ...]:
-        """The automaton's clocks, by number, and then those of the scopes in it."""
-        return tuple(clock for machine in self.automaton.machines for clock in machine.clocks)
+        """The automaton's clocks, by number, and then those of the scopes in it and absences."""
+        return tuple(clock for machine in self.machines for clock in machine.clocks)
 
     @cached_property
     def compares_clocks(self) -> bool:
@@ -266,13 +276,13 @@ class Plan:
     @cached_property
     def conditions(self) -> tuple[ast.Expression, ...]:
         """The distinct conditions over registers, in an order of their own."""
-        found = {c for t in self.automaton.transitions for c in t.conditions}
+        found = {c for t in self._transitions for c in t.conditions.union(*t.forbids)}
         return tuple(sorted(found, key=format_expression))
 
     @cached_property
     def updates(self) -> tuple[tuple[int, ast.Expression], ...]:
         """The distinct updates, registers with what they are set to, in an order of their own."""
-        found = {update for t in self.automaton.transitions for update in t.updates}
+        found = {update for t in self._transitions for update in t.updates}
         return tuple(sorted(found, key=lambda update: (update[0], format_expression(update[1]))))
 
     @cached_property
@@ -284,10 +294,11 @@ class Plan:
     @cached_property
     def cea(self) -> _core.Cea:
         """The automaton as the engine takes it."""
-        return self._machine(self.automaton)
+        return self._machine(self.automaton, self.absences)
 
-    def _machine(self, automaton: Automaton) -> _core.Cea:
-        """An automaton as the engine takes it; guards and bounds are numbered for all alike."""
+    def _machine(self, automaton: Automaton, absences: Sequence[Automaton] = ()) -> _core.Cea:
+        """An automaton as the engine takes it; guards, bounds, conditions and updates are numbered
+        for all alike."""
         guard_ids = {guard: i for i, guard in enumerate(self.guards)}
         variable_ids = {name: i for i, name in enumerate(self.variables)}
         marks = dict.fromkeys([frozenset[str](), *(t.marks for t in automaton.transitions)])
@@ -298,8 +309,8 @@ class Plan:
         scope_ids = {scope: i for i, scope in enumerate(automaton.scopes)}
         return _core.Cea(
             state_count=automaton.state_count,
-            initial=[0],
-            final=[1],
+            initial=[INITIAL],
+            final=[FINAL],
             transitions=[
                 (
                     t.source,
@@ -318,19 +329,23 @@ class Plan:
             observers=sorted(automaton.observers),
             clock_kinds=[self._kind_of(clock) for clock in automaton.clocks],
             interval_count=len(self.bounds),
-            actions=[self._clock_action(checks, resets) for checks, resets, _, _ in action_ids],
+            actions=[self._clock_action(checks, resets) for checks, resets, *_ in action_ids],
             is_monotonic=automaton is self.automaton and self.is_monotonic,
             register_count=len(self.registers),
             condition_reads=[sorted(read_registers(c)) for c in self.conditions],
             update_reads=[sorted(read_registers(value)) for _, value in self.updates],
             register_actions=[
-                self._register_action(asked, made) for _, _, asked, made in action_ids
+                self._register_action(asked, made, forbids)
+                for _, _, asked, made, forbids in action_ids
             ],
             scopes=[
                 (CORE_STRATEGIES[scope.strategy], self._machine(scope.operand))
                 for scope in scope_ids
             ],
             asks=[[(scope_ids[scope], place) for scope, place in asked] for asked in asks],
+            absences=[self._machine(absence) for absence in absences],
+            condition_follows=[_followed(condition) for condition in self.conditions],
+            update_follows=[_followed(value) for _, value in self.updates],
         )
 
     def _kind_of(self, clock: Clock) -> int:
@@ -339,10 +354,13 @@ class Plan:
         return first + self.attribute_clocks.index(clock.column) if clock.column else first
 
     def _register_action(
-        self, conditions: Conditions, updates: Updates
-    ) -> tuple[list[int], list[tuple[int, int]]]:
-        asked = sorted(map(self.conditions.index, conditions))
-        return asked, sorted((update[0], self.updates.index(update)) for update in updates)
+        self, conditions: Conditions, updates: Updates, forbids: Forbids
+    ) -> tuple[list[int], list[tuple[int, int]], list[list[int]]]:
+        def numbers(asked: Conditions) -> list[int]:
+            return sorted(map(self.conditions.index, asked))
+
+        made = sorted((update[0], self.updates.index(update)) for update in updates)
+        return numbers(conditions), made, sorted(map(numbers, forbids))
 
     def _clock_action(
         self, checks: Checks, resets: Clocks
@@ -375,6 +393,7 @@ class Plan:
             f"states {self.automaton.state_count}",
             *([f"observers {self.observers_text}"] if self.automaton.observers else []),
             *transition_lines(self.automaton),
+            *absence_lines(self.absences),
         ]
         return "\n".join(lines) + "\n"
 
@@ -390,21 +409,41 @@ class Plan:
 
 
 def _action_of(t: Transition) -> Action:
-    return t.checks, t.resets, t.conditions, t.updates
+    return t.checks, t.resets, t.conditions, t.updates, t.forbids
+
+
+def _followed(expression: ast.Expression) -> tuple[int, int | None, int | None] | None:
+    """What a condition or an update has to do with open matches of an absence: which absence, the
+    state where matches start, if any do, and the register that holds those before the row."""
+    begun = expression.operand if isinstance(expression, ast.Ends) else expression
+    if not isinstance(begun, ast.Begun):
+        return None
+    before = begun.before.number if isinstance(begun.before, ast.Register) else None
+    return begun.absence, begun.entry, before
 
 
 def _actions(automaton: Automaton) -> tuple[Action, ...]:
     """What transitions do with clocks and registers, each once; first of all nothing."""
-    nothing: Action = (NO_CHECKS, NO_CLOCKS, NO_CONDITIONS, NO_UPDATES)
+    nothing: Action = (NO_CHECKS, NO_CLOCKS, NO_CONDITIONS, NO_UPDATES, NO_FORBIDS)
     return tuple(dict.fromkeys([nothing, *map(_action_of, automaton.transitions)]))
 
 
 def _actions_text(t: Transition) -> str:
     """What a transition does with clocks and registers."""
-    asked = " AND ".join(sorted(map(format_expression, t.conditions)))
+    asked = _all_of(t.conditions)
+    forbidden = " OR ".join(sorted(map(_all_of, t.forbids)))
     updates = sorted(t.updates, key=lambda update: update[0])
     made = ", ".join(f"${number} = {format_expression(value)}" for number, value in updates)
-    return action_text(t) + (f" if {asked}" if asked else "") + (f" set {made}" if made else "")
+    return (
+        action_text(t)
+        + (f" if {asked}" if asked else "")
+        + (f" unless {forbidden}" if forbidden else "")
+        + (f" set {made}" if made else "")
+    )
+
+
+def _all_of(conditions: Conditions) -> str:
+    return " AND ".join(sorted(map(format_expression, conditions)))
 
 
 def scope_names(automaton: Automaton, within: str = "") -> dict[Scope, str]:
@@ -440,6 +479,16 @@ def transition_lines(automaton: Automaton) -> list[str]:
             f"{place}: {_transition_line(t, operand, names)}"
             for place, t in enumerate(operand.transitions)
         ]
+    return lines
+
+
+def absence_lines(absences: Sequence[Automaton]) -> list[str]:
+    """The automata of absences, each with its clocks and a line per transition."""
+    lines = []
+    for number, machine in enumerate(absences):
+        lines.append(f"absence {number}: {machine.state_count} states")
+        lines += [f"clock {clock_text(c)}: {counted(c)}" for c in machine.clocks]
+        lines += transition_lines(machine)
     return lines
 
 
@@ -498,9 +547,8 @@ def compile_query(text: str, settings: Settings) -> Plan:
     if has_conditions(remembering.automaton):
         _check_comparisons(query, remembering.automaton, text)
     automaton = settled(remembering.automaton)
-    _check_attribute_clocks(automaton)
     _check_compared_clocks(query, automaton, text)
-    return Plan(
+    plan = Plan(
         text=text,
         settings=settings,
         query=query,
@@ -510,7 +558,10 @@ def compile_query(text: str, settings: Settings) -> Plan:
         outputs=outputs,
         registers=remembering.registers,
         ties=ties,
+        absences=tuple(project(settled(absence), ()) for absence in remembering.absences),
     )
+    _check_attribute_clocks(plan)
+    return plan
 
 
 def _may_divide(query: ast.Query) -> bool:
@@ -541,11 +592,10 @@ def _check_compared_clocks(query: ast.Query, automaton: Automaton, text: str) ->
         )
 
 
-def _check_attribute_clocks(automaton: Automaton) -> None:
-    columns = {clock.column for clock in automaton.clocks if clock.column}
-    if len(columns) > ATTRIBUTE_CLOCKS_MAX:
+def _check_attribute_clocks(plan: Plan) -> None:
+    if len(plan.attribute_clocks) > ATTRIBUTE_CLOCKS_MAX:
         raise CatenaLimitError(
-            f"{len(columns)} attributes are clocks of WITHIN inside the formula, "
+            f"{len(plan.attribute_clocks)} attributes are clocks of WITHIN inside the formula, "
             f"at most {ATTRIBUTE_CLOCKS_MAX} may be",
             hint="measure some of the parts by time, or by the same attribute",
         )

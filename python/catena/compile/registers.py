@@ -18,6 +18,10 @@ A register is *live* in a state if some run from there reads it before it is wri
 registers are kept: the engine groups runs by what they hold. Registers that always hold the same
 are one.
 
+What must be absent and is followed (following.py) is held by a register of its own, and the
+automata of absences are over the same registers: a match that starts takes what it reads over from
+the run.
+
 Invariant: the automaton has the same complex events, and no tracks. Cost: states times tracks, then
 transitions times registers, to a fixed point.
 """
@@ -31,8 +35,12 @@ from typing import Final, Literal, TypeAlias
 from catena.compile.cea import (
     INITIAL,
     NO_APPENDS,
+    NO_FOLLOWS,
+    Absence,
     Append,
     Automaton,
+    Conditions,
+    Follow,
     Transition,
     conjuncts,
     contradicts_itself,
@@ -40,6 +48,8 @@ from catena.compile.cea import (
     with_transitions,
 )
 from catena.compile.clocks import steps_together
+from catena.compile.following import Family
+from catena.compile.tracks import has_tracks
 from catena.query import ast
 from catena.query.constants import constant
 from catena.query.format import format_expression
@@ -63,6 +73,8 @@ class Held:
         """In words: `v of the last x`."""
         variable = self.track.partition("'")[0]
         inside = " inside" if "'" in self.track else ""
+        if self.what == "begun":
+            return f"open matches of {self.track.partition(': ')[2]}"
         if self.value is None:
             return f"number of {variable}{inside}"
         value = format_expression(self.value)
@@ -75,15 +87,17 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Remembering:
-    """An automaton over registers, and what these hold, by number."""
+    """An automaton over registers, what these hold, by number, and the automata of its absences, by
+    number, over the same registers."""
 
     automaton: Automaton
     registers: tuple[Held, ...]
+    absences: tuple[Automaton, ...] = ()
 
 
 def remembered(automaton: Automaton) -> Remembering:
     """The automaton with conditions and updates of registers in place of tracks."""
-    if not any(t.appends or t.conditions for t in automaton.transitions):
+    if not has_tracks(automaton):
         return Remembering(automaton, ())
     return _Settling(automaton).run()
 
@@ -131,7 +145,8 @@ def _live(automaton: Automaton, update: _Update) -> dict[int, frozenset[int]]:
     live: dict[int, frozenset[int]] = dict.fromkeys(range(automaton.state_count), frozenset())
     for t in automaton.transitions:
         entering.setdefault(t.target, []).append(t)
-        live[t.source] = live[t.source].union(*map(read_registers, t.conditions))
+        asked = t.conditions.union(*t.forbids)
+        live[t.source] = live[t.source].union(*map(read_registers, asked))
     pending = list(range(automaton.state_count))
     while pending:
         state = pending.pop()
@@ -178,6 +193,7 @@ def pruned(remembering: Remembering) -> Remembering:
         return replace(t, updates=updates, conditions=conditions)
 
     automaton = remembering.automaton
+    assert not remembering.absences, "what absences read is not pruned"
     return Remembering(
         with_transitions(automaton, map(prune, automaton.transitions)),
         tuple(remembering.registers[number] for number in kept),
@@ -232,8 +248,9 @@ def _either(one: _Counts, other: _Counts) -> _Counts:
 
 class _Settling:
     def __init__(self, automaton: Automaton) -> None:
-        self._automaton = automaton
-        self._counts = _counts_by_state(automaton)
+        self._family = Family(automaton)
+        self._automaton = self._family.whole
+        self._counts = _counts_by_state(self._automaton)
         self._held: list[Held] = []
         self._numbers: dict[Held, int] = {}
         self._known: dict[tuple[int, Transition], ast.Expression] = {}
@@ -247,19 +264,28 @@ class _Settling:
         numbers = {number: i for i, number in enumerate(sorted(set(stands.values())))}
         renamed = {number: numbers[stands[number]] for number in kept}
 
+        def settled(expression: ast.Expression) -> ast.Expression:
+            return _renamed(self._reading(expression, live), renamed)
+
         def settle(t: Transition) -> Transition:
             found = {n: self._update(n, t) for n in live[t.target]}
-            updates = frozenset(
-                (renamed[n], _renamed(value, renamed))
-                for n, value in found.items()
-                if value != ast.Register(n)
+            return replace(
+                t,
+                appends=NO_APPENDS,
+                follows=NO_FOLLOWS,
+                conditions=frozenset(map(settled, t.conditions)),
+                forbids=frozenset(frozenset(map(settled, several)) for several in t.forbids),
+                updates=frozenset(
+                    (renamed[n], settled(value))
+                    for n, value in found.items()
+                    if value != ast.Register(n)
+                ),
             )
-            conditions = frozenset(_renamed(c, renamed) for c in t.conditions)
-            return replace(t, appends=NO_APPENDS, conditions=conditions, updates=updates)
 
-        settled = with_transitions(automaton, map(settle, automaton.transitions))
+        whole = with_transitions(automaton, map(settle, automaton.transitions))
+        main, absences = self._family.apart(whole)
         registers = tuple(self._held[number] for number in sorted(set(stands.values())))
-        return Remembering(trimmed(settled), registers)
+        return Remembering(trimmed(main), registers, absences)
 
     def _register(self, held: Held) -> ast.Register:
         number = self._numbers.setdefault(held, len(self._held))
@@ -269,31 +295,74 @@ class _Settling:
 
     def _asked(self, t: Transition) -> Transition | None:
         """The transition with its conditions over registers; None if one of them never holds."""
-        guard, conditions = t.guard, set()
-        for condition in sorted(t.conditions, key=format_expression):
-            for part in conjuncts(simplified(self._expanded(condition, t.source))):
-                if part == _TRUE:
-                    continue
-                if part == _FALSE:
-                    return None
-                if _is_of_row(part):
-                    guard |= {part}
-                else:
-                    conditions.add(part)
-        if contradicts_itself(guard):
+        asked = self._parts(t.conditions, t.source)
+        forbids = {self._parts(several, t.source) for several in t.forbids}
+        for f in t.follows:
+            if f.ends is True:
+                asked |= {ast.Ends(self._begun(f))}
+            elif f.ends is False:
+                forbids.add(frozenset({ast.Ends(self._begun(f))}))
+        guard = t.guard.union(filter(_is_of_row, asked))
+        if _FALSE in asked or frozenset() in forbids or contradicts_itself(guard):
             return None
-        return replace(t, guard=guard, conditions=frozenset(conditions))
+        return replace(
+            t,
+            guard=guard,
+            conditions=frozenset(part for part in asked if not _is_of_row(part)),
+            forbids=frozenset(several for several in forbids if _FALSE not in several),
+        )
+
+    def _parts(self, conditions: Conditions, state: int) -> Conditions:
+        """What conditions on tracks ask of registers and the row, one by one, in a state."""
+        expanded = (
+            simplified(self._expanded(condition, state))
+            for condition in sorted(conditions, key=format_expression)
+        )
+        return frozenset[ast.Expression]().union(*map(conjuncts, expanded)) - {_TRUE}
+
+    # Open matches of absences
+
+    def _slot(self, absence: Absence) -> ast.Register:
+        return self._register(Held(f"{absence.number}: {absence.text}", "begun", None))
+
+    def _begun(self, follow: Follow) -> ast.Begun:
+        """The open matches after a row; what those that start on it read is filled in later."""
+        family, absence = self._family, follow.absence
+        entry = family.entry(follow) if follow.starts else None
+        before = ast.Unbound() if follow.fresh else self._slot(absence)
+        return ast.Begun(family.number(absence), entry, before)
+
+    def _reading(
+        self, expression: ast.Expression, live: Mapping[int, frozenset[int]]
+    ) -> ast.Expression:
+        """With the registers that matches of an absence read which start on the row."""
+        if isinstance(expression, ast.Begun) and expression.entry is not None:
+            absence = self._family.absences[expression.absence]
+            entry = self._family.place(absence, expression.entry)
+            return replace(expression, reads=tuple(map(ast.Register, sorted(live[entry]))))
+        return map_expression(expression, lambda part: self._reading(part, live))
 
     def _update(self, number: int, t: Transition) -> ast.Expression:
         """What a register holds after a transition."""
         key = number, t
         if key not in self._known:
             held = self._held[number]
+            if held.what == "begun":
+                self._known[key] = self._open_after(number, t)
+                return self._known[key]
             append = next((a for a in t.appends if a.track == held.track), None)
             self._known[key] = (
                 ast.Register(number) if append is None else self._after(held, append, t.source)
             )
         return self._known[key]
+
+    def _open_after(self, number: int, t: Transition) -> ast.Expression:
+        """What a register of open matches holds after a transition."""
+        for f in t.follows:
+            if self._slot(f.absence) == ast.Register(number):
+                is_none = f.fresh and not f.starts
+                return ast.Unbound() if is_none else self._begun(f)
+        return ast.Register(number)
 
     def _after(self, held: Held, append: Append, state: int) -> ast.Expression:
         recall = ast.Recall(append.source, held.what, held.value, append.appends)
@@ -394,7 +463,10 @@ def _renamed(expression: ast.Expression, numbers: Mapping[int, int]) -> ast.Expr
 # Conditions made simple
 
 
-_OF_RUNS: Final = (ast.Register, ast.Unbound, ast.IsBound, ast.IfBound, ast.Accumulate, ast.Narrow)
+_OF_RUNS: Final = (
+    *(ast.Register, ast.Unbound, ast.IsBound, ast.IfBound, ast.Accumulate, ast.Narrow),
+    *(ast.Begun, ast.Ends),
+)
 
 
 def _is_of_row(condition: ast.Expression) -> bool:
