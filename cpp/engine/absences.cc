@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "engine/live_values.h"
+#include "engine/liveness.h"
 #include "engine/register_machine.h"
 #include "engine/snapshot.h"
 

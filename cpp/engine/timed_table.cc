@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "engine/absences.h"
-#include "engine/live_values.h"
+#include "engine/liveness.h"
 
 namespace catena {
 namespace {

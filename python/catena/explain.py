@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Iterator, Sized
 from typing import Final
 
 from catena.compile.clocks import clock_text
 from catena.compile.outputs import AttributeOutput, MeasureOutput, Output
-from catena.compile.plan import Plan, counted, scope_names, transition_lines
+from catena.compile.plan import Plan, absence_lines, counted, scope_names, transition_lines
 from catena.compile.registers import index_kind
 from catena.compile.selection import COMPARING
+from catena.compile.tracks import is_held
 from catena.query import ast
 from catena.query.format import format_expression, format_formula, format_query, format_window
 from catena.query.normalize import subformulas
@@ -77,7 +78,11 @@ def _valued_class(plan: Plan) -> str:
         "per row: time linear in the distinct live values of registers and clocks, not in the "
         "matches open"
     )
-    held = [_counted(plan.registers, "register")]
+    if plan.absences:
+        per_row += "\n  and in the open matches of absences, those of each distinct set once"
+    held = [_counted(plan.events_held, "register")] if plan.events_held else []
+    if plan.absences:
+        held.append(f"open matches of {_counted(plan.absences, 'absence')}")
     if plan.clocks:
         held.append(_counted(plan.clocks, "clock"))
     is_synchronous = plan.has_synchronous_updates and (
@@ -101,10 +106,23 @@ def _registers(plan: Plan) -> list[tuple[str, str]]:
     if plan.registers:
         lines = [f"${i}: {held.text}" for i, held in enumerate(plan.registers)]
         sections.append(("registers", "\n".join(lines)))
-    if plan.conditions:
-        lines = [f"{format_expression(c)}: {_ANSWERS[index_kind(c)]}" for c in plan.conditions]
+    lines = [f"{format_expression(c)}: {answer}" for c, answer in _answers(plan)]
+    if lines:
         sections.append(("conditions", "\n".join(lines)))
     return sections
+
+
+def _answers(plan: Plan) -> Iterator[tuple[ast.Expression, str]]:
+    """The conditions on events, and how they are answered: in absences only match by match."""
+    transitions = (t for machine in plan.automaton.machines for t in machine.transitions)
+    of_runs = frozenset(c for t in transitions for c in t.conditions.union(*t.forbids))
+    for condition in plan.conditions:
+        if isinstance(condition, ast.Ends):
+            continue
+        if condition in of_runs:
+            yield condition, _ANSWERS[index_kind(condition)]
+        else:
+            yield condition, "asked of each open match of an absence"
 
 
 _ANSWERS: Final = {
@@ -170,6 +188,7 @@ def _monotonic_class(plan: Plan) -> str:
 def _clocks(plan: Plan) -> list[tuple[str, str]]:
     """A line for each thing that a clock measures."""
     machines = {"": plan.automaton}
+    machines |= {f" of absence {i}": machine for i, machine in enumerate(plan.absences)}
     for scope, name in scope_names(plan.automaton).items():
         machines[f" of scope {name}"] = scope.operand
     lines = [
@@ -230,7 +249,8 @@ def _window(plan: Plan) -> str:
     window = plan.query.window
     match window:
         case None:
-            kept = "while their clocks allow" if plan.clocks else "for ever"
+            has_clocks = any(machine.clocks for machine in plan.automaton.machines)
+            kept = "while their clocks allow" if has_clocks else "for ever"
             return f"none: open matches are kept {kept}"
         case ast.EventsWindow():
             counted = "rows of its part" if plan.keys else "rows"
@@ -271,20 +291,50 @@ def _selections(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _absences(plan: Plan) -> list[tuple[str, str]]:
-    """A line for each negation, innermost first."""
+    """A line for each negation, innermost first; then how the run is stopped."""
     lines: dict[str, None] = {}
+    kinds: set[str] = set()
     for formula in subformulas(plan.normal_form):
         match formula:
             case ast.AbsentBetween(absent=absent):
-                what = f"NOT ({format_formula(absent)})"
-                lines[f"{what}: a waiting run carries the states of those begun since"] = None
+                what, run, since = f"NOT ({format_formula(absent)})", "a waiting run", ""
             case ast.Unless(absent=absent):
-                what = f"UNLESS {format_formula(absent)}"
-                lines[f"{what}: a run carries the states of those begun since its start"] = None
+                what, run, since = f"UNLESS {format_formula(absent)}", "a run", " its start"
+            case _:
+                continue
+        kind = _kind_of_absence(plan, absent)
+        kinds.add(kind)
+        lines[f"{what}: {run} {_CARRIES[kind]}{since if kind != 'row' else ''}"] = None
     if not lines:
         return []
-    how = "the run stops where one ends; their marks do not matter, so sets of states tell all"
-    return [("absence", "\n".join([*reversed(lines), how]))]
+    how = [_STOPS[kind] for kind in _STOPS if kind in kinds]
+    return [("absence", "\n".join([*reversed(lines), *how]))]
+
+
+def _kind_of_absence(plan: Plan, absent: ast.Formula) -> str:
+    """How it is known whether a match of something absent ends: by open matches, by the row and
+    what the run has bound, or by states."""
+    text = format_formula(absent)
+    if any(held.what == "begun" and held.track.endswith(f": {text}") for held in plan.registers):
+        return "open"
+    conditions = (f.condition for f in subformulas(absent) if isinstance(f, ast.Filter))
+    return "row" if any(map(is_held, conditions)) else "states"
+
+
+_CARRIES: Final = {
+    "states": "carries the states of those begun since",
+    "row": "may not pass over a row that is one",
+    "open": "holds the open matches of those begun since",
+}
+_STOPS: Final = {
+    "states": "the run stops where one ends; their marks do not matter, so sets of states tell all",
+    "row": "a row is compared with what runs have bound",
+    "open": "open matches: a set of states, clocks and registers, without marks; the run stops where "
+    "one ends\n"
+    "  held while their own bounds can be met, and no longer than the run waits; "
+    "Limits.valuation_count_max\n"
+    "  bounds them",
+}
 
 
 def _automaton(plan: Plan) -> str:
@@ -296,7 +346,8 @@ def _automaton(plan: Plan) -> str:
     watching = (
         [f"observers, where runs start: {plan.observers_text}"] if automaton.observers else []
     )
-    return "\n".join([head, *watching, *transition_lines(automaton)])
+    lines = [*transition_lines(automaton), *absence_lines(plan.absences)]
+    return "\n".join([head, *watching, *lines])
 
 
 def _output(output: Output) -> str:

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Final
 
 from catena.compile import absence as determined
 from catena.compile import following
@@ -99,15 +100,22 @@ class _ComparesClocks(Exception):
     """A strategy's operand has clocks."""
 
 
-def comparing_registers(text: str, span: ast.Span, strategy: ast.Strategy) -> CatenaError:
-    """The error for a strategy that compares matches over a formula whose conditions speak of
-    several events."""
+def comparing_registers(
+    text: str, span: ast.Span, strategy: ast.Strategy, automaton: Automaton
+) -> CatenaError:
+    """The error for a strategy that compares matches over a formula whose conditions, or what is
+    absent from it, need runs to remember something."""
+    compares = any(t.conditions for t in automaton.transitions)
+    what = "conditions on several events" if compares else _NEGATIONS
     return error_at(
         text,
         span,
-        f"{strategy.value} over conditions on several events is not supported yet",
-        hint="such conditions may stand outside, around the strategy",
+        f"{strategy.value} over {what} is not supported yet",
+        hint="such conditions and negations may stand outside, around the strategy",
     )
+
+
+_NEGATIONS: Final = "negations that compare events or bound time"
 
 
 def dead_part(formula: ast.Formula, columns: ColumnNames, text: str = "") -> ast.Formula | None:
@@ -235,7 +243,7 @@ class _Builder:
         operand = self.build(formula.body)
         if formula.strategy in COMPARING:
             if has_conditions(operand):
-                raise comparing_registers(self._text, formula.span, formula.strategy)
+                raise comparing_registers(self._text, formula.span, formula.strategy, operand)
             if self._has_scopes:
                 return scoped(formula.strategy, operand)
             if operand.clocks:

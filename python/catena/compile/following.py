@@ -51,7 +51,7 @@ from catena.compile.cea import (
     trimmed,
     with_transitions,
 )
-from catena.compile.tracks import Tracks, read_as, recalled, renamed_outside
+from catena.compile.tracks import Tracks, read_as, recalled_tracks, renamed_outside
 from catena.compile.watching import watchers_of
 
 Names: TypeAlias = frozenset[tuple[str, str]]
@@ -60,7 +60,7 @@ Names: TypeAlias = frozenset[tuple[str, str]]
 def absence_of(operand: Automaton, number: int, text: str) -> Absence:
     """An absent formula, given its automaton."""
     assert not operand.scopes and not watchers_of(operand.transitions)
-    return Absence(number, operand, recalled(operand), text)
+    return Absence(number, operand, recalled_tracks(operand), text)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def unless_rows(
     body: Automaton, absent: Automaton, tracks: Tracks, budget: CaseBudget
 ) -> Automaton:
     """The complex events of `body UNLESS absent` for an absent row."""
-    body, names = tracks.marked(body, recalled(absent))
+    body, names = tracks.marked(body, recalled_tracks(absent))
     later = with_transitions(absent, (read_as(t, names) for t in absent.transitions))
     places = dict.fromkeys((t.source == INITIAL, t.guard) for t in body.transitions)
     cases = {

@@ -143,6 +143,11 @@ class Plan:
         """A plan goes to other processes without what has been worked out from it."""
         return Plan, tuple(getattr(self, field.name) for field in fields(self))
 
+    @property
+    def events_held(self) -> tuple[Held, ...]:
+        """The registers that hold something of events."""
+        return tuple(held for held in self.registers if held.what != "begun")
+
     @cached_property
     def guards(self) -> tuple[Guard, ...]:
         """The distinct guards of the automaton, then that of FROM if there is one."""
@@ -574,9 +579,10 @@ def _may_divide(query: ast.Query) -> bool:
 def _check_comparisons(query: ast.Query, automaton: Automaton, text: str) -> None:
     """Refuses strategies that compare runs with registers, or run beside such."""
     if query.strategy in COMPARING:
-        raise comparing_registers(text, query.formula.span, query.strategy)
+        raise comparing_registers(text, query.formula.span, query.strategy, automaton)
     if automaton.scopes:
-        raise comparing_registers(text, query.formula.span, automaton.scopes[0].strategy)
+        strategy = automaton.scopes[0].strategy
+        raise comparing_registers(text, query.formula.span, strategy, automaton)
 
 
 def _check_compared_clocks(query: ast.Query, automaton: Automaton, text: str) -> None:

@@ -72,7 +72,7 @@ class Tracks:
         """After `AS variable`, or as an atom of that name: every marked row is bound to it."""
         if variable not in self._read:
             return automaton
-        if variable in recalled(automaton):
+        if variable in recalled_tracks(automaton):
             return self._bound_at_end(automaton, variable)
 
         def append(t: Transition) -> Transition:
@@ -94,7 +94,7 @@ class Tracks:
 
     def hidden(self, automaton: Automaton, kept: Iterable[str] = ()) -> Automaton:
         """What the automaton binds to other variables than those kept is seen inside of it only."""
-        kept, asked = frozenset(kept), recalled(automaton)
+        kept, asked = frozenset(kept), recalled_tracks(automaton)
         for track in sorted(_appended(automaton) & self._read - kept):
             if track in asked:
                 automaton = self._own_track(automaton, track)
@@ -192,7 +192,7 @@ def _appended(automaton: Automaton) -> frozenset[str]:
     return frozenset(a.track for t in automaton.transitions for a in t.appends)
 
 
-def recalled(automaton: Automaton) -> frozenset[str]:
+def recalled_tracks(automaton: Automaton) -> frozenset[str]:
     """The tracks that a condition reads, or that another begins with."""
     asked = (
         part.variable

@@ -1,26 +1,27 @@
-#include "engine/live_values.h"
+#include "engine/liveness.h"
 
 namespace catena {
 namespace {
 
+// What must be live before the transition, given what is after it.
 std::vector<bool> live_before(const Cea& cea, const Transition& t, const std::vector<bool>& after) {
   const uint32_t clocks = cea.clock_count();
+  const RegisterActions& actions = cea.register_actions_of(t);
   std::vector<bool> needed = after;
+  const auto read = [&](const std::vector<RegisterId>& registers) {
+    for (RegisterId id : registers) needed[clocks + id] = true;
+  };
   for (ClockId clock : cea.actions_of(t).resets) needed[clock] = false;
   for (const ClockCheck& check : cea.actions_of(t).checks) needed[check.clock] = true;
-  const RegisterActions& actions = cea.register_actions_of(t);
   for (const RegisterUpdate& update : actions.updates) needed[clocks + update.target] = false;
   for (const RegisterUpdate& update : actions.updates) {
-    if (!after[clocks + update.target]) continue;
-    for (RegisterId id : cea.update_reads()[update.update]) needed[clocks + id] = true;
+    if (after[clocks + update.target]) read(cea.update_reads()[update.update]);
   }
-  const auto read = [&](const std::vector<ConditionId>& conditions) {
-    for (ConditionId condition : conditions) {
-      for (RegisterId id : cea.condition_reads()[condition]) needed[clocks + id] = true;
-    }
-  };
-  read(actions.conditions);
-  for (const std::vector<ConditionId>& several : actions.forbids) read(several);
+  for (ConditionId condition : actions.conditions) read(cea.condition_reads()[condition]);
+  for (const std::vector<ConditionId>& several : actions.forbids) {
+    for (ConditionId condition : several) read(cea.condition_reads()[condition]);
+  }
+  for (const Ask& ask : cea.asks_of(t)) read(ask.lends);
   return needed;
 }
 
