@@ -296,8 +296,8 @@ class _Settling:
     def _asked(self, t: Transition) -> Transition | None:
         """The transition with its conditions over registers; None if one of them never holds."""
         asked = self._parts(t.conditions, t.source)
-        forbids = {self._parts(several, t.source) for several in t.forbids}
-        for f in t.follows:
+        forbids = {self._parts(several, t.source) for several in sorted(t.forbids, key=_texts)}
+        for f in sorted(t.follows, key=lambda f: f.absence.number):
             if f.ends is True:
                 asked |= {ast.Ends(self._begun(f))}
             elif f.ends is False:
@@ -446,6 +446,10 @@ class _Settling:
             if len(set(refined.values())) == len(set(groups.values())):
                 return stands
             groups = refined
+
+
+def _texts(conditions: Conditions) -> list[str]:
+    return sorted(map(format_expression, conditions))
 
 
 def _first_of_each(groups: Mapping[int, object]) -> dict[int, int]:
