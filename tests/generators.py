@@ -457,7 +457,9 @@ class _Drawer:
     def around(self, formula: o.Formula) -> o.Formula:
         """The formula alone or as part of another one."""
         kinds = ["alone", "alone", "before", "absent", "unless"]
-        kinds += sorted(self.features & {"as", "filter", "+", ":+", "project", "or", "and", "within"})
+        kinds += sorted(
+            self.features & {"as", "filter", "+", ":+", "project", "or", "and", "within"}
+        )
         match self.draw(st.sampled_from(kinds)):
             case "alone":
                 return formula

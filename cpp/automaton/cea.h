@@ -27,10 +27,10 @@
 // types of the columns are (columns/program.h). A run's registers are unbound at first.
 //
 // What a run must pass over may have clocks and conditions of its own. Then it is an automaton by
-// itself, an *absence*, and a register of the run holds the configurations that its open matches are
-// in. Such a register is set to what becomes of them over the row (`Follow`), those included that
-// start on the row, for which the run's registers are theirs; and a condition asks whether one ends
-// there. A transition may *forbid* conditions: it may not be made where all of one list hold.
+// itself, an *absence*, and a register of the run holds the configurations that its open matches
+// are in. Such a register is set to what becomes of them over the row (`Follow`), those included
+// that start on the row, for which the run's registers are theirs; and a condition asks whether one
+// ends there. A transition may *forbid* conditions: it may not be made where all of one list hold.
 //
 // A strategy inside a formula whose operand has clocks compares runs of the operand while the
 // stream is read. The operand is then an automaton of its own, the *scope's*, and a transition of

@@ -274,9 +274,8 @@ void Absences::settle(const Operand& operand, std::vector<Configuration>& all) c
     const auto begin = kept.begin() + static_cast<ptrdiff_t>(group);
     const auto serves = [&](const Configuration& c) { return stands_for(operand, c, one); };
     if (std::any_of(begin, kept.end(), serves)) continue;
-    kept.erase(std::remove_if(
-                   begin, kept.end(),
-                   [&](const Configuration& c) { return stands_for(operand, one, c); }),
+    kept.erase(std::remove_if(begin, kept.end(),
+                              [&](const Configuration& c) { return stands_for(operand, one, c); }),
                kept.end());
     kept.push_back(std::move(one));
   }

@@ -1,22 +1,23 @@
-// What runs must pass over, where it has clocks or conditions over several events: the matches of it
-// that are open.
+// What runs must pass over, where it has clocks or conditions over several events: the matches of
+// it that are open.
 //
 // An *absence* is an automaton of its own (automaton/cea.h). A run that passes over it holds in a
-// register the *configurations*, state, registers and clocks, that matches begun since are in: a set,
-// numbered, so that runs which hold the same one are alike. A row takes a set to the next one, and
-// tells whether a match ends: the power set construction, done as rows are read, for what has no
-// states beforehand (paper 001, Theorem 41). Runs that began to wait at one row share their sets, and
-// so do runs of different rows as soon as the rows between no longer matter:
+// register the *configurations*, state, registers and clocks, that matches begun since are in: a
+// set, numbered, so that runs which hold the same one are alike. A row takes a set to the next one,
+// and tells whether a match ends: the power set construction, done as rows are read, for what has
+// no states beforehand (paper 001, Theorem 41). Runs that began to wait at one row share their
+// sets, and so do runs of different rows as soon as the rows between no longer matter:
 //
-//   A ; NOT (B ;[<= 5] D) ; C   holds the latest B, for five units: after that all As are one bundle
-//   A ; NOT ((B AS b ; D AS d) FILTER b.id = d.id) ; C WITHIN 10 EVENTS   holds the ids of the Bs
+//   A ; NOT (B ;[<= 5] D) ; C   holds the latest B, for five units: after that all As are one
+//   bundle A ; NOT ((B AS b ; D AS d) FILTER b.id = d.id) ; C WITHIN 10 EVENTS   holds the ids of
+//   the Bs
 //                                                                        since the A
 //
-// A match that starts on the row takes over what it reads of the run's registers. Configurations that
-// can come to no end are dropped, and so are those that another one stands for: where a clock is
-// checked from above only, a later reset serves as well. What is so old that no check will change its
-// answer is of one age. So a set is bounded by the rows inside the bounds of the absence, or inside
-// the window since the run began to wait.
+// A match that starts on the row takes over what it reads of the run's registers. Configurations
+// that can come to no end are dropped, and so are those that another one stands for: where a clock
+// is checked from above only, a later reset serves as well. What is so old that no check will
+// change its answer is of one age. So a set is bounded by the rows inside the bounds of the
+// absence, or inside the window since the run began to wait.
 //
 // Invariant: sets are in order and without repetition; the empty set is an unbound register. An
 // absence inside another one has a smaller set number than the set that holds it. Cost: per row the
@@ -97,7 +98,7 @@ class Absences {
     const Cea* cea;
     std::vector<Layout> layouts;  // By state.
     ClockNeeds needs;
-    std::vector<Serves> serves;                             // By clock.
+    std::vector<Serves> serves;                              // By clock.
     std::vector<std::vector<std::vector<IntervalId>>> asks;  // By state and clock: on ways from it.
   };
   struct Outcome {
@@ -139,7 +140,7 @@ class Absences {
   ClassId cls_ = 0;
   SequenceTable<Clock> sets_;  // Absence, then the configurations one after the other.
   size_t trim_at_ = kTrimMin;
-  size_t count_ = 0;  // Configurations of all sets after the last trim.
+  size_t count_ = 0;                             // Configurations of all sets after the last trim.
   std::map<std::vector<Clock>, Outcome> known_;  // Of the row at hand.
 };
 

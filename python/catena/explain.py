@@ -329,8 +329,8 @@ _CARRIES: Final = {
 _STOPS: Final = {
     "states": "the run stops where one ends; their marks do not matter, so sets of states tell all",
     "row": "a row is compared with what runs have bound",
-    "open": "open matches: a set of states, clocks and registers, without marks; the run stops where "
-    "one ends\n"
+    "open": "open matches: a set of states, clocks and registers, without marks; "
+    "the run stops where one ends\n"
     "  held while their own bounds can be met, and no longer than the run waits; "
     "Limits.valuation_count_max\n"
     "  bounds them",

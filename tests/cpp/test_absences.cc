@@ -21,8 +21,13 @@ constexpr UpdateId kSetValue = 2;
 
 Registers registers_with(std::vector<RegisterActions> actions) {
   const Follow follow{0, 0, 0};
-  return {2,       {{0}, {1}},          {{}, {0}, {}}, std::move(actions), {},
-          {follow, std::nullopt}, {std::nullopt, follow, std::nullopt}};
+  return {2,
+          {{0}, {1}},
+          {{}, {0}, {}},
+          std::move(actions),
+          {},
+          {follow, std::nullopt},
+          {std::nullopt, follow, std::nullopt}};
 }
 
 // B ; D, the time between them in interval 0 if it is timed, else with the same value.

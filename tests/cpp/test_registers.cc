@@ -134,7 +134,7 @@ std::vector<ValuedRow> random_rows(std::mt19937& random, size_t count) {
 std::shared_ptr<const Cea> correlated_pair() {
   Clocks clocks;
   clocks.actions.resize(3);
-  Registers registers{1, {{0}}, {{}}, {{}, {{}, {{0, 0}}}, {{0}, {}}}};
+  Registers registers{1, {{0}}, {{}}, {{}, {{}, {{0, 0}}, {}}, {{0}, {}, {}}}};
   std::vector<Transition> transitions{{0, letter('A'), 1, 1, true, 1},
                                       {1, kTrueGuard, kNoMarks, 1},
                                       {1, letter('B'), 2, 2, true, 2},

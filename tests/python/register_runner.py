@@ -1,5 +1,5 @@
-"""Automata with tracks run by brute force, and by the engine: every run by itself, with the rows that
-its clocks were reset at and those appended to its tracks.
+"""Automata with tracks run by brute force, and by the engine: every run by itself, with the rows
+that its clocks were reset at and those appended to its tracks.
 
 So operations on automata are shown right without the language. The engine says which rows satisfy
 which guards, as in clock_runner.py; a condition compares an attribute of the row with one of the

@@ -1,6 +1,6 @@
-"""What must be absent and compares events or bounds time, through the engine, against the oracle: all
-small formulas over short streams, random larger ones, nested in each other and in everything else,
-under every clause, by every path."""
+"""What must be absent and compares events or bounds time, against the oracle: all small formulas
+over short streams, random larger ones, nested in each other and in everything else, under every
+clause, by every path."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_clauses(clause: str) -> None:
 def test_stocks() -> None:
     """The next quote of each share, among a thousand shares: a row finds those that wait for it."""
     query = catena.Query("SELECT * WHERE BUY AS a -> (SELL AS b FILTER b.id = a.id)")
-    assert query.explain().count("indexed by hash") == 2
+    assert "id = $0: indexed by hash" in query.explain()
     shares = 1000
     stream = query.stream()
     stream.push({"type": ["BUY"] * shares, "id": list(range(shares))})

@@ -1,4 +1,4 @@
-"""Intersection, determinization, complement and negation of automata with registers and clocks inside
+"""Intersection, determinization, complement and negation of automata with registers and clocks in
 windows: closure properties on random automata and streams, without the language.
 
 Paper 001, Theorems 34 and 41, Corollary 43. What goes in is run by brute force, what comes out by
@@ -156,7 +156,7 @@ def test_complement(automaton: Automaton, window: Check, stream: Rows) -> None:
 def test_complement_of_the_complement(
     automaton: Automaton, inner: Check, outer: Check, stream: Rows
 ) -> None:
-    """Inside the outer window it ends where the automaton does, or where the inner window is left."""
+    """In the outer window it ends where the automaton does, or where the inner window is left."""
     made = complement(as_absence(complement(as_absence(automaton), inner), 1), outer)
     left_out = set(inside(inner, stream)) - spans(automaton, stream)
     assert found(made, stream) == set(inside(outer, stream)) - left_out

@@ -117,7 +117,7 @@ Asks: TypeAlias = tuple[tuple[Scope, int], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Absence:
-    """What runs may have to pass over: its matches, begun since a run was somewhere, are followed."""
+    """What runs may have to pass over: its matches that are open are followed."""
 
     number: int
     """Distinct among those of a formula, in the order in which they were made."""

@@ -1,4 +1,4 @@
-"""What must be absent and has clocks, or conditions over several events: followed while rows are read.
+"""What must be absent and has clocks or conditions over several events: followed row by row.
 
 How far matches of it have got is no function of the rows' classes, so no sets of states can be
 worked out beforehand (absence.py). The absent formula stays an automaton by itself, and a run that
@@ -28,9 +28,10 @@ rows that one absent row is told by.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from catena.compile.cases import CaseBudget, divided
@@ -157,7 +158,9 @@ def unless_rows(
 _ASKED: Final = "asked"
 
 
-def _passing(absent: Automaton, guard: Guard, budget: CaseBudget) -> Iterator[tuple[Guard, Forbids]]:
+def _passing(
+    absent: Automaton, guard: Guard, budget: CaseBudget
+) -> Iterator[tuple[Guard, Forbids]]:
     """The rows that satisfy a guard and may be passed over, by what must not hold on them."""
 
     def results(satisfied: Sequence[Transition | str]) -> Iterator[Forbids]:
@@ -265,7 +268,7 @@ class Family:
         """All of it, with the transitions that let matches start."""
         joined = list(self._main.transitions)
         for member in self._members.values():
-            joined += renumbered(member.automaton, lambda s, first=member.offset: s + first)
+            joined += _moved(member.automaton.transitions, member.offset)
         starting = (
             Transition(t.source, TRUE, NO_MARKS, self.place(f.absence, self.entry(f)))
             for t in joined
@@ -279,15 +282,19 @@ class Family:
         """The automaton, and those of the absences by number, out of a changed whole."""
         firsts = [0, *(member.offset for member in self._members.values()), self._state_count]
         found = []
-        for first, last in zip(firsts, firsts[1:], strict=False):
+        for first, last in pairwise(firsts):
             own = (
                 t
                 for t in whole.transitions
                 if first <= t.source < last and first <= t.target < last
             )
-            moved = renumbered(Automaton(0, tuple(own)), lambda s, first=first: s - first)
-            found.append(with_transitions(Automaton(last - first, ()), moved))
+            found.append(with_transitions(Automaton(last - first, ()), _moved(own, -first)))
         return replace(found[0], observers=self._main.observers), tuple(found[1:])
+
+
+def _moved(transitions: Iterable[Transition], by: int) -> list[Transition]:
+    """The transitions with the numbers of states so much larger."""
+    return renumbered(Automaton(0, tuple(transitions)), lambda state: state + by)
 
 
 def _with_entries(operand: Automaton, offset: int, starts: set[Names]) -> _Member:

@@ -126,8 +126,8 @@ class _ProgramBuilder:
             whole = self._node("and", "bool", whole, node)
         self.program.add_guard(whole)
 
-    # What is asked of open matches of an absence is no part of the program: the engine follows these
-    # (cpp/engine/absences.h). A place is kept for it, since conditions and updates go by number.
+    # What is asked of open matches of an absence is no part of the program: the engine follows
+    # these (cpp/engine/absences.h). It has a place all the same, for the sake of the numbers.
 
     def add_condition(self, condition: ast.Expression) -> None:
         if isinstance(condition, ast.Ends):
