@@ -117,6 +117,7 @@ KINDS = (
     PLAIN | TIMED,
     PLAIN | CORRELATED | TERMS | TIMED | (QUERY - {"strategy"}),
     PLAIN | TIMED | QUERY,
+    PLAIN | CORRELATED | TIMED | QUERY | {"select"},
 )
 
 
