@@ -173,6 +173,7 @@ Absences::Outcome Absences::step(const Follow& follow, const RegisterView& run,
 void Absences::move(const Operand& operand, StateId source, const RegisterView& run,
                     std::span<const Clock> clocks, RegisterMachine& machine, Found& found) {
   const Cea& cea = *operand.cea;
+  ++operations_;
   for (const Transition& t : cea.from(source)) {
     if (!is_open(t, classes_, cls_) || !leads_on(cea, t)) continue;
     if (!may_take(operand, t, run, clocks, machine)) continue;

@@ -73,6 +73,9 @@ class Absences {
   // Throws Error of kind kLimit if those kept the last time are too many.
   void check_kept() const { check_size(count_); }
 
+  size_t bytes() const { return sets_.all().bytes(); }
+  uint64_t operations() const { return operations_; }
+
   // For snapshots: what a register holds. A reader throws Error of kind kSnapshot unless it is what
   // such a register may hold.
   bool is_held_by(RegisterId id) const { return holders_[id] != kNobody; }
@@ -142,6 +145,7 @@ class Absences {
   size_t trim_at_ = kTrimMin;
   size_t count_ = 0;                             // Configurations of all sets after the last trim.
   std::map<std::vector<Clock>, Outcome> known_;  // Of the row at hand.
+  uint64_t operations_ = 0;                      // Configurations moved.
 };
 
 template <typename Visit>

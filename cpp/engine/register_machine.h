@@ -83,6 +83,10 @@ class RegisterMachine {
   template <typename ForEach, typename Done>
   void trim(ForEach for_each, Done done);
 
+  // Of the strings and open matches that registers hold; and steps taken over open matches.
+  size_t bytes() const { return pool_.bytes() + absences_.bytes(); }
+  uint64_t operations() const { return absences_.operations(); }
+
   std::string_view text_of(const Value& value) const;
   const StringPool& pool() const { return pool_; }
 

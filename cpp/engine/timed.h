@@ -73,7 +73,10 @@ class TimedEvaluator : public StrategyEvaluator {
   void write(const StrategyRuns& runs, ByteWriter& out) const override;
   std::unique_ptr<StrategyRuns> read(ByteReader& in, const Graph& graph) override;
   size_t bytes(const StrategyRuns& runs) const override;
-  uint64_t operations() const override { return operations_ + step_.operations(); }
+  uint64_t operations() const override {
+    return operations_ + step_.operations() + machine_.operations();
+  }
+  size_t shared_bytes() const override { return machine_.bytes(); }
   // Of the strings and open matches that registers hold.
   bool wants_trim() const override { return machine_.wants_trim(); }
   void trim(std::span<StrategyRuns* const> all) override;

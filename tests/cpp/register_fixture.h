@@ -103,7 +103,7 @@ class RegisterPart {
     return found;
   }
 
-  size_t bytes() const { return evaluator_.bytes(*runs_); }
+  size_t bytes() const { return evaluator_.bytes(*runs_) + evaluator_.shared_bytes(); }
   bool wants_trim() const { return evaluator_.wants_trim(); }
   size_t bundle_count() const { return static_cast<const TimedRuns&>(*runs_).bundles.size(); }
   uint64_t operations() const { return evaluator_.operations(); }
