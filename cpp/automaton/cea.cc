@@ -127,8 +127,10 @@ void Cea::validate_scopes() const {
     require(operand.guard_count_ == guard_count_ &&
                 operand.clocks_.interval_count == clocks_.interval_count,
             "a scope has guards or intervals of its own");
-    require(operand.registers_.count == 0 && operand.registers_.condition_reads.empty(),
-            "a scope has registers");
+    require(operand.registers_.count == registers_.count &&
+                operand.registers_.condition_reads == registers_.condition_reads &&
+                operand.registers_.update_reads == registers_.update_reads,
+            "a scope has registers, conditions or updates of its own");
     require(operand.initial_.size() == 1, "a scope's operand must have one initial state");
     for (const Transition& t : operand.transitions_) {
       require(t.target != operand.initial_[0] && !operand.is_final(t.source),

@@ -112,10 +112,17 @@ struct Scope {
   std::shared_ptr<const Cea> operand;
 };
 
-// That a scope makes a transition of its operand.
+// A register of a scope's operand begins as one of the automaton around.
+struct Lend {
+  RegisterId inside;
+  RegisterId outside;
+};
+
+// That a scope makes a transition of its operand; what it is lent if that opens it.
 struct Ask {
   ScopeId scope;
   uint32_t transition;
+  std::vector<Lend> lends{};
 };
 
 struct Scopes {

@@ -17,7 +17,8 @@ using PyActions = std::pair<std::vector<std::pair<ClockId, IntervalId>>, std::ve
 using PyRegisterActions =
     std::pair<std::vector<ConditionId>, std::vector<std::pair<RegisterId, UpdateId>>>;
 using PyScope = std::pair<Strategy, std::shared_ptr<const Cea>>;
-using PyAsks = std::vector<std::pair<ScopeId, uint32_t>>;
+using PyAsks =
+    std::vector<std::tuple<ScopeId, uint32_t, std::vector<std::pair<RegisterId, RegisterId>>>>;
 
 Clocks make_clocks(const std::vector<uint32_t>& kinds, uint32_t interval_count,
                    const std::vector<PyActions>& actions, bool is_monotonic) {
@@ -55,7 +56,10 @@ Scopes make_scopes(const std::vector<PyScope>& scopes, const std::vector<PyAsks>
   }
   for (const PyAsks& several : asks) {
     auto& together = made.asks.emplace_back();
-    for (const auto& [scope, transition] : several) together.push_back({scope, transition});
+    for (const auto& [scope, transition, lends] : several) {
+      Ask& ask = together.emplace_back(Ask{scope, transition, {}});
+      for (const auto& [inside, outside] : lends) ask.lends.push_back({inside, outside});
+    }
   }
   return made;
 }

@@ -1,10 +1,10 @@
 // A contest: the runs of one automaton that a strategy compares with each other, row by row.
 //
-// Where runs have clocks, how they stand to each other is no function of the rows' classes, so it
-// cannot be worked out beforehand (as selection_table.h and max_steps.h do). A contest works with
-// the *configurations* that runs are in: state, values (valuation.h), where the run is in the
-// scopes inside this automaton, and, where a window of the query can cut off rivals, the clock of
-// its start. Runs in one configuration have the same future, so of those with the same marked
+// Where runs have clocks or registers, how they stand to each other is no function of the rows'
+// classes, so it cannot be worked out beforehand (as selection_table.h and max_steps.h do). A
+// contest works with the *configurations* that runs are in: state, words (valuation.h), where the
+// run is in the scopes inside this automaton, and, where a window of the query can cut off rivals,
+// the clock of its start. Runs in one configuration have the same future, so of those with the same marked
 // positions D one stands for all. The price of a row is that of the configurations alive, never of
 // the runs.
 //
@@ -51,7 +51,7 @@ inline constexpr Reference kNotStarted = 0xfffffffeu;  // What starts at the row
 
 // What a part remembers of a contest between rows. Vectors that a strategy does not use are empty.
 struct ContestState {
-  Sequences<int64_t> configurations;  // State, values, references into scopes, start.
+  Sequences<int64_t> configurations;  // State, words, references into scopes, start.
   std::vector<uint32_t> ranks;        // NEXT, LAST: by configuration.
   std::vector<uint8_t> rivals;        // MAX: by configuration, what runs in it have marked.
   Sequences<uint32_t> sets;           // MAX: sets of configurations.
@@ -72,8 +72,10 @@ struct Followed {
 
 class Contest {
  public:
-  // `scopes` are the contests of the automaton's scopes. The references must outlive this object.
-  Contest(const Cea& cea, const ClassTrie& classes, bool has_window, std::vector<Contest*> scopes);
+  // `scopes` are the contests of the automaton's scopes; `machine` has the row at hand while
+  // contests are open. The references must outlive this object.
+  Contest(const Cea& cea, const ClassTrie& classes, RegisterMachine& machine, bool has_window,
+          std::vector<Contest*> scopes);
   virtual ~Contest() = default;
 
   void bind(const std::vector<Interval>& intervals) { valuation_.bind(intervals); }
@@ -109,11 +111,25 @@ class Contest {
   }
 
   // By configuration, whether its runs can end no more: of themselves, or by the scope they are in,
-  // of which the same is known. `row` is the last one.
-  void find_dead(const ContestState& state, const Row& row,
+  // of which the same is known. `now` are the clocks of the last row.
+  void find_dead(const ContestState& state, Clock threshold, std::span<const Clock> now,
                  std::span<const ContestState* const> scope_states,
                  std::span<const std::vector<bool>* const> scope_dead,
                  std::vector<bool>& dead) const;
+
+  // Calls visit(number) for the number in the pool of every string that a register holds. Strings
+  // must stay distinct.
+  template <typename Visit>
+  void for_each_string(ContestState& state, Visit visit) const {
+    const size_t first = 1 + cea_.clock_count();
+    for (ConfigurationId id = 0; id < state.configurations.size(); ++id) {
+      const std::span<int64_t> words = state.configurations.at(id);
+      for (size_t i = 0; i < valuation_.registers().size(); ++i) {
+        const size_t at = first + i * kRegisterWords;
+        if (words[at] == static_cast<int64_t>(ValueTag::kString)) visit(words[at + 1]);
+      }
+    }
+  }
 
   // For snapshots; `scope_states` are the states of the scopes' contests, read before. Throws Error
   // of kind kSnapshot unless the state keeps all invariants.
@@ -162,24 +178,30 @@ class Contest {
   uint64_t operations_ = 0;
 
  private:
-  size_t width() const { return 1 + valuation_.count() + scopes_.size() + (has_window_ ? 1 : 0); }
-  std::span<const Clock> values_of(std::span<const int64_t> configuration) const {
-    return configuration.subspan(1, valuation_.count());
+  size_t width() const {
+    return 1 + valuation_.word_count() + scopes_.size() + (has_window_ ? 1 : 0);
+  }
+  std::span<const Clock> words_of(std::span<const int64_t> configuration) const {
+    return configuration.subspan(1, valuation_.word_count());
   }
   std::span<const int64_t> references_of(std::span<const int64_t> configuration) const {
-    return configuration.subspan(1 + valuation_.count(), scopes_.size());
+    return configuration.subspan(1 + valuation_.word_count(), scopes_.size());
   }
-  bool is_over(std::span<const int64_t> configuration, const Row& row) const;
+  bool is_over(std::span<const int64_t> configuration, Clock threshold,
+               std::span<const Clock> now) const;
   void add_moves(std::span<const int64_t> configuration, ClassId cls, const Row& row);
   bool ask_scopes(const Transition& t, std::span<const int64_t> configuration);
   bool opens(const Ask& ask) const;
   bool is_loop(const Transition& t) const;
   uint8_t effect_of(StateId state, ClassId cls);
+  void write_configuration(std::span<const int64_t> configuration, ByteWriter& out) const;
+  void read_configuration(ByteReader& in, std::vector<int64_t>& configuration) const;
   void check_configuration(std::span<const int64_t> configuration,
                            std::span<const ContestState* const> scope_states) const;
   StateId state_in_scope(StateId state, ScopeId scope) const;
 
   const ClassTrie& classes_;
+  RegisterMachine& machine_;
   Valuation valuation_;
   std::vector<Contest*> scopes_;
   std::vector<size_t> first_move_;             // By configuration, after that of what starts.
@@ -200,6 +222,7 @@ class AllContest : public Contest {
 };
 
 std::unique_ptr<Contest> make_contest(Strategy strategy, const Cea& cea, const ClassTrie& classes,
-                                      bool has_window, std::vector<Contest*> scopes);
+                                      RegisterMachine& machine, bool has_window,
+                                      std::vector<Contest*> scopes);
 
 }  // namespace catena

@@ -35,7 +35,7 @@ uint32_t ContestEvaluator::add_level(Strategy strategy, const Cea& cea, bool has
     level.scopes.push_back(add_level(scope.strategy, *scope.operand, false));
     contests.push_back(levels_[level.scopes.back()].contest.get());
   }
-  level.contest = make_contest(strategy, cea, classes_, has_window, std::move(contests));
+  level.contest = make_contest(strategy, cea, classes_, machine_, has_window, std::move(contests));
   levels_.push_back(std::move(level));
   return static_cast<uint32_t>(levels_.size() - 1);
 }
@@ -69,6 +69,7 @@ bool ContestEvaluator::is_unaffected(const ContestRuns& runs, ClassId cls) {
 }
 
 void ContestEvaluator::open_all(const ContestRuns& runs, ClassId cls, const Row& row) {
+  if (row.values) machine_.load(*row.values, row.in_values);
   wanted_.clear();
   const size_t outermost = levels_.size() - 1;
   if (!compares_) {  // Configurations without an open match are of no use.
@@ -131,7 +132,8 @@ void ContestEvaluator::plan_row(const ContestRuns& runs) {
 void ContestEvaluator::advance(StrategyRuns& opaque, ClassId cls, const Row& row, Graph& graph,
                                std::vector<Root>& roots) {
   ContestRuns& runs = cast(opaque);
-  runs.last = row;
+  read_clocks(row, runs.now);
+  runs.threshold = row.threshold;
   while (!runs.bundles.all.empty() && runs.bundles.all.back().max_start < row.threshold) {
     runs.bundles.pop();
   }
@@ -175,7 +177,7 @@ std::vector<std::vector<bool>> ContestEvaluator::find_dead(const ContestRuns& ru
       states.push_back(&runs.states[scope]);
       scope_dead.push_back(&dead[scope]);
     }
-    levels_[i].contest->find_dead(runs.states[i], runs.last, states, scope_dead, dead[i]);
+    levels_[i].contest->find_dead(runs.states[i], runs.threshold, runs.now, states, scope_dead, dead[i]);
   }
   return dead;
 }
@@ -184,7 +186,7 @@ std::vector<std::vector<bool>> ContestEvaluator::find_dead(const ContestRuns& ru
 // are dropped by the next row that changes anything, or here, if not one of them can still end.
 void ContestEvaluator::expire(StrategyRuns& opaque, Clock threshold) {
   ContestRuns& runs = cast(opaque);
-  runs.last.threshold = std::max(runs.last.threshold, threshold);
+  runs.threshold = std::max(runs.threshold, threshold);
   while (!runs.bundles.all.empty() && runs.bundles.all.back().max_start < threshold) {
     runs.bundles.pop();
   }
@@ -217,11 +219,28 @@ bool ContestEvaluator::is_idle(const StrategyRuns& opaque) const {
 
 void ContestEvaluator::mark_nodes(const StrategyRuns& opaque, Compaction& compaction) const {
   const ContestRuns& runs = cast(opaque);
-  runs.bundles.mark_nodes(compaction, runs.last.threshold);
+  runs.bundles.mark_nodes(compaction, runs.threshold);
 }
 
 void ContestEvaluator::move_nodes(StrategyRuns& opaque, const Compaction& compaction) const {
   cast(opaque).bundles.move_nodes(compaction);
+}
+
+// Drops the strings that no run holds any more.
+void ContestEvaluator::trim(std::span<StrategyRuns* const> all) {
+  StringPool& pool = machine_.pool();
+  std::vector<bool> is_used(pool.size(), false);
+  const auto for_each_string = [&](auto visit) {
+    for (StrategyRuns* opaque : all) {
+      for (size_t i = 0; i < levels_.size(); ++i) {
+        levels_[i].contest->for_each_string(cast(*opaque).states[i], visit);
+      }
+    }
+  };
+  for_each_string([&](int64_t& number) { is_used[static_cast<size_t>(number)] = true; });
+  const std::vector<uint32_t> moved = pool.keep(is_used);
+  for_each_string([&](int64_t& number) { number = moved[static_cast<size_t>(number)]; });
+  trim_at_ = std::max(kTrimMin, 2 * pool.size());
 }
 
 size_t ContestEvaluator::bytes(const StrategyRuns& opaque) const {

@@ -1,4 +1,5 @@
-// The evaluator of NEXT, LAST and MAX over automata with clocks, for the query and inside it.
+// The evaluator of NEXT, LAST and MAX over automata with clocks or registers, for the query and
+// inside it.
 //
 // Every strategy that compares runs is a contest (contest.h): those inside the formula, each over
 // the automaton of its operand, and the query's own over the whole, which compares nobody if the
@@ -17,8 +18,9 @@
 // Contest::is_unaffected.
 //
 // Cost per row: linear in the configurations, standings and references alive, all told apart by the
-// times that clocks show and, under a window of the query, by starts; never in the runs. A part may
-// hold `valuation_count_max` of them; passing that is an Error of kind kLimit.
+// times that clocks show, the values that registers hold and, under a window of the query, by
+// starts; never in the runs. A part may hold `valuation_count_max` of them; passing that is an
+// Error of kind kLimit.
 #pragma once
 
 #include <memory>
@@ -33,7 +35,8 @@ namespace catena {
 class ContestRuns : public StrategyRuns {
  public:
   std::vector<StateId> before;       // What runs of the outermost automaton start from.
-  Row last{0, 0, kClockMin};         // The last row that was read.
+  Clock now[kClockKindCount] = {};   // The clocks of the last row that was read.
+  Clock threshold = kClockMin;       // Of the window, as far as known.
   std::vector<ContestState> states;  // By contest.
   Sequences<Reference> keys;         // Sets of references, by the kinds of bundles.
   Bundles bundles;
@@ -46,6 +49,7 @@ class ContestEvaluator : public StrategyEvaluator {
                    uint32_t valuation_count_max);
 
   void bind(const std::vector<Interval>& intervals) override;
+  void bind_program(const Program& program) override { machine_.bind(program); }
   std::unique_ptr<StrategyRuns> make_runs() const override;
   void advance(StrategyRuns& runs, ClassId cls, const Row& row, Graph& graph,
                std::vector<Root>& roots) override;
@@ -58,8 +62,9 @@ class ContestEvaluator : public StrategyEvaluator {
   std::unique_ptr<StrategyRuns> read(ByteReader& in, const Graph& graph) override;
   size_t bytes(const StrategyRuns& runs) const override;
   uint64_t operations() const override;
-  bool wants_trim() const override { return false; }
-  void trim(std::span<StrategyRuns* const>) override {}
+  // Of the pool of strings.
+  bool wants_trim() const override { return machine_.pool().size() >= trim_at_; }
+  void trim(std::span<StrategyRuns* const> all) override;
 
  private:
   // A contest, and where the contests of its automaton's scopes are: before it.
@@ -85,8 +90,12 @@ class ContestEvaluator : public StrategyEvaluator {
   std::vector<std::vector<bool>> find_dead(const ContestRuns& runs) const;
   void read_bundle(ByteReader& in, const Graph& graph, ContestRuns& runs) const;
 
+  static constexpr uint32_t kTrimMin = 4096;
+
   const Cea& cea_;
   const ClassTrie& classes_;
+  RegisterMachine machine_;
+  uint32_t trim_at_ = kTrimMin;
   bool compares_;  // The outermost contest does.
   bool is_bound_ = false;
   uint32_t valuation_count_max_;

@@ -10,19 +10,41 @@ namespace catena {
 void Contest::write(const ContestState& state, ByteWriter& out) const {
   out.u64(state.configurations.size());
   for (ConfigurationId id = 0; id < state.configurations.size(); ++id) {
-    for (int64_t value : state.configurations[id]) out.i64(value);
+    write_configuration(state.configurations[id], out);
   }
   write_more(state, out);
 }
 
+// Clocks as they are, registers by their values, which may be of any length.
+void Contest::write_configuration(std::span<const int64_t> configuration, ByteWriter& out) const {
+  const size_t first = 1 + cea_.clock_count();
+  const size_t last = first + kRegisterWords * valuation_.registers().size();
+  const RegisterView run = valuation_.view(words_of(configuration));
+  for (int64_t value : configuration.first(first)) out.i64(value);
+  for (RegisterId id : valuation_.registers()) {
+    write_value(out, read_register(run, id), machine_.pool());
+  }
+  for (int64_t value : configuration.subspan(last)) out.i64(value);
+}
+
+void Contest::read_configuration(ByteReader& in, std::vector<int64_t>& configuration) const {
+  configuration.clear();
+  while (configuration.size() < 1 + cea_.clock_count()) configuration.push_back(in.i64());
+  for (size_t i = 0; i < valuation_.registers().size(); ++i) {
+    append_register(read_value(in, machine_.pool()), configuration);
+  }
+  while (configuration.size() < width()) configuration.push_back(in.i64());
+}
+
 void Contest::read(ByteReader& in, std::span<const ContestState* const> scope_states,
                    ContestState& state) const {
-  const uint64_t count = in.count(8 * width());
+  const size_t register_count = valuation_.registers().size();
+  const uint64_t count = in.count(8 * (width() - kRegisterWords * register_count) + register_count);
   require_intact(count < kNotStarted, "there are too many configurations");
   SequenceTable<int64_t> distinct;
-  std::vector<int64_t> configuration(width());
+  std::vector<int64_t> configuration;
   for (uint64_t i = 0; i < count; ++i) {
-    for (int64_t& value : configuration) value = in.i64();
+    read_configuration(in, configuration);
     check_configuration(configuration, scope_states);
     require_intact(distinct.find_or_add(configuration) == i, "a configuration comes twice");
     state.states.push_back(static_cast<StateId>(configuration[0]));
@@ -59,8 +81,7 @@ void Contest::check_configuration(std::span<const int64_t> configuration,
 void ContestEvaluator::write(const StrategyRuns& opaque, ByteWriter& out) const {
   const auto& runs = static_cast<const ContestRuns&>(opaque);
   write_state_set(out, runs.before);
-  out.i64(runs.last.time);
-  out.i64(runs.last.number);
+  for (Clock clock : runs.now) out.i64(clock);
   for (size_t i = 0; i < levels_.size(); ++i) levels_[i].contest->write(runs.states[i], out);
   out.u64(runs.bundles.all.size());
   size_t entries_at = 0;
@@ -76,8 +97,7 @@ void ContestEvaluator::write(const StrategyRuns& opaque, ByteWriter& out) const 
 std::unique_ptr<StrategyRuns> ContestEvaluator::read(ByteReader& in, const Graph& graph) {
   auto runs = std::make_unique<ContestRuns>();
   runs->before = read_state_set(in, cea_);
-  runs->last.time = in.i64();
-  runs->last.number = in.i64();
+  for (Clock& clock : runs->now) clock = in.i64();
   runs->states.resize(levels_.size());
   for (size_t i = 0; i < levels_.size(); ++i) {
     std::vector<const ContestState*> within;

@@ -104,10 +104,15 @@ Value read_register(const RegisterView& view, RegisterId id) {
   return {static_cast<ValueTag>(view.words[at]), view.words[at + 1], view.words[at + 2]};
 }
 
+void write_register(const Value& value, std::span<Clock> words) {
+  words[0] = static_cast<Clock>(value.tag);
+  words[1] = value.low;
+  words[2] = value.high;
+}
+
 void append_register(const Value& value, std::vector<Clock>& words) {
-  words.push_back(static_cast<Clock>(value.tag));
-  words.push_back(value.low);
-  words.push_back(value.high);
+  words.resize(words.size() + kRegisterWords);
+  write_register(value, std::span(words).last(kRegisterWords));
 }
 
 // ---------------------------------------------------------------------------------------------

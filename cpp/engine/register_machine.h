@@ -45,6 +45,7 @@ struct RegisterView {
 };
 
 Value read_register(const RegisterView& view, RegisterId id);
+void write_register(const Value& value, std::span<Clock> words);
 void append_register(const Value& value, std::vector<Clock>& words);
 
 // How a condition compares what registers hold with what the row has: `key op value`.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "engine/liveness.h"
 
 namespace catena {
 namespace {
@@ -46,51 +47,14 @@ struct Moves {
 }  // namespace
 
 TimedTable::TimedTable(const Cea& cea, const ClassTrie& classes, uint32_t state_count_max)
-    : cea_(cea), classes_(classes), state_count_max_(state_count_max) {
-  find_live();
+    : cea_(cea),
+      classes_(classes),
+      state_count_max_(state_count_max),
+      live_(live_values(cea)) {
   std::vector<StateId> initial = cea.initial();
   std::ranges::sort(initial);
   initial.erase(std::ranges::unique(initial).begin(), initial.end());
   initial_ = intern(std::move(initial));
-}
-
-// A clock is live in a state if a transition out of it checks the clock, or leads, without
-// resetting it, to a state in which it is live. A register is live if a transition asks a condition
-// that reads it, or sets what is live afterwards to something made of it. A fixed point, once.
-void TimedTable::find_live() {
-  const uint32_t count = cea_.clock_count() + cea_.register_count();
-  live_.assign(cea_.state_count(), std::vector<bool>(count, false));
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (StateId state = 0; state < cea_.state_count(); ++state) {
-      for (const Transition& t : cea_.from(state)) {
-        const std::vector<bool> needed = live_before(t);
-        for (uint32_t i = 0; i < count; ++i) {
-          if (!needed[i] || live_[state][i]) continue;
-          live_[state][i] = true;
-          changed = true;
-        }
-      }
-    }
-  }
-}
-
-std::vector<bool> TimedTable::live_before(const Transition& t) const {
-  const std::vector<bool>& after = live_[t.target];
-  const uint32_t clocks = cea_.clock_count();
-  std::vector<bool> needed = after;
-  for (ClockId clock : cea_.actions_of(t).resets) needed[clock] = false;
-  for (const ClockCheck& check : cea_.actions_of(t).checks) needed[check.clock] = true;
-  const RegisterActions& actions = cea_.register_actions_of(t);
-  for (const RegisterUpdate& update : actions.updates) needed[clocks + update.target] = false;
-  for (const RegisterUpdate& update : actions.updates) {
-    if (!after[clocks + update.target]) continue;
-    for (RegisterId id : cea_.update_reads()[update.update]) needed[clocks + id] = true;
-  }
-  for (ConditionId condition : actions.conditions) {
-    for (RegisterId id : cea_.condition_reads()[condition]) needed[clocks + id] = true;
-  }
-  return needed;
 }
 
 TimedSetId TimedTable::intern(std::vector<StateId> states) {

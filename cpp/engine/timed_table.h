@@ -106,8 +106,6 @@ class TimedTable {
   // Where a value in a target comes from: unknown, kept, this row, or from there on an update.
   using Origin = uint32_t;
 
-  void find_live();
-  std::vector<bool> live_before(const Transition& t) const;
   std::unique_ptr<TimedSteps> make_steps(TimedSetId id, ClassId cls);
   std::vector<Origin> origins_of(const Transition& t) const;
   TimedStep make_step(TimedSetId id, ClassId cls, const TimedSteps& steps,

@@ -67,7 +67,7 @@ class Cea:
         update_reads: Sequence[Sequence[int]],
         register_actions: Sequence[tuple[Sequence[int], Sequence[tuple[int, int]]]],
         scopes: Sequence[tuple[Strategy, Cea]],
-        asks: Sequence[Sequence[tuple[int, int]]],
+        asks: Sequence[Sequence[tuple[int, int, Sequence[tuple[int, int]]]]],
     ) -> None: ...
 
 class WindowKind(Enum):

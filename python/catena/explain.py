@@ -52,7 +52,7 @@ def _partition(plan: Plan) -> str:
 def _class(plan: Plan) -> str:
     if plan.conditions:
         return _valued_class(plan)
-    if plan.compares_clocks:
+    if plan.compares_runs:
         return _compared_class(plan)
     if plan.clocks:
         return _timed_class(plan)
@@ -186,7 +186,7 @@ def _strategy(plan: Plan) -> str:
     first, *how = _STRATEGIES[strategy]
     if limit is not None and strategy is not ast.Strategy.ANY:
         first += f", at most {limit} for each row that ends some"
-    if plan.compares_clocks and strategy in COMPARING:
+    if plan.compares_runs and strategy in COMPARING:
         how = [_CONFIGURATIONS[strategy]]
     elif plan.query.window is not None:
         how.extend(_IN_WINDOWS.get(strategy, ()))

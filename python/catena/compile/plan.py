@@ -16,12 +16,13 @@ from functools import cached_property
 from typing import Any, Final, Protocol, TypeAlias
 
 from catena import _core
-from catena.compile.automaton import ColumnNames, build, comparing_registers, dead_part
+from catena.compile.automaton import ColumnNames, build, dead_part
 from catena.compile.cea import (
     NO_CHECKS,
     NO_CLOCKS,
     NO_CONDITIONS,
     NO_UPDATES,
+    Ask,
     Automaton,
     Checks,
     Clock,
@@ -52,7 +53,6 @@ from catena.compile.registers import (
 )
 from catena.compile.selection import COMPARING
 from catena.compile.ties import tied
-from catena.compile.tracks import has_conditions
 from catena.errors import CatenaError, CatenaLimitError, error_at
 from catena.query import ast
 from catena.query.check import check
@@ -232,10 +232,11 @@ class Plan:
         return tuple(clock for machine in self.automaton.machines for clock in machine.clocks)
 
     @cached_property
-    def compares_clocks(self) -> bool:
-        """True if a strategy compares runs that have clocks."""
+    def compares_runs(self) -> bool:
+        """True if a strategy compares runs that have clocks or registers while rows are read."""
+        has_words = bool(self.clocks or self.registers or self.conditions)
         compares = self.query.strategy in COMPARING
-        return bool(self.automaton.scopes) or (compares and bool(self.clocks))
+        return bool(self.automaton.scopes) or (compares and has_words)
 
     @cached_property
     def attribute_clocks(self) -> tuple[str, ...]:
@@ -266,19 +267,19 @@ class Plan:
     @cached_property
     def conditions(self) -> tuple[ast.Expression, ...]:
         """The distinct conditions over registers, in an order of their own."""
-        found = {c for t in self.automaton.transitions for c in t.conditions}
+        found = {c for t in self._transitions for c in t.conditions}
         return tuple(sorted(found, key=format_expression))
 
     @cached_property
     def updates(self) -> tuple[tuple[int, ast.Expression], ...]:
         """The distinct updates, registers with what they are set to, in an order of their own."""
-        found = {update for t in self.automaton.transitions for update in t.updates}
+        found = {update for t in self._transitions for update in t.updates}
         return tuple(sorted(found, key=lambda update: (update[0], format_expression(update[1]))))
 
     @cached_property
     def is_monotonic(self) -> bool:
         """True if all clocks are bounded from above and runs may be kept in chains."""
-        alone = not self.compares_clocks and not self.conditions
+        alone = not self.compares_runs and not self.conditions
         return alone and is_monotonic(self.automaton)
 
     @cached_property
@@ -330,7 +331,10 @@ class Plan:
                 (CORE_STRATEGIES[scope.strategy], self._machine(scope.operand))
                 for scope in scope_ids
             ],
-            asks=[[(scope_ids[scope], place) for scope, place in asked] for asked in asks],
+            asks=[
+                [(scope_ids[ask.scope], ask.place, list(ask.lends)) for ask in asked]
+                for asked in asks
+            ],
         )
 
     def _kind_of(self, clock: Clock) -> int:
@@ -447,9 +451,15 @@ def _transition_line(t: Transition, automaton: Automaton, names: Mapping[Scope, 
     if t.target in automaton.observers:
         return f"{t.source} ~> {t.target}  [{guard_text(t.guard)}]"
     marks = "hidden" if t.hides else ", ".join(sorted(t.marks))
-    asked = ", ".join(f"{names[scope]}: {place}" for scope, place in t.asks)
+    asked = ", ".join(ask_text(ask, names) for ask in t.asks)
     by = f" by {asked}" if asked else ""
     return f"{t.source} -> {t.target}  [{guard_text(t.guard)}] {{{marks}}}{_actions_text(t)}{by}"
+
+
+def ask_text(ask: Ask, names: Mapping[Scope, str]) -> str:
+    """What is asked of a scope: `0: 3`, or `0: 3 with $1 = $0` if it is lent something."""
+    lent = ", ".join(f"${inside} = ${outside}" for inside, outside in ask.lends)
+    return f"{names[ask.scope]}: {ask.place}" + (f" with {lent}" if lent else "")
 
 
 def counted(clock: Clock) -> str:
@@ -495,11 +505,10 @@ def compile_query(text: str, settings: Settings) -> Plan:
     ties: tuple[str, ...] = ()
     if _may_divide(query):
         remembering, ties = tied(remembering)
-    if has_conditions(remembering.automaton):
-        _check_comparisons(query, remembering.automaton, text)
     automaton = settled(remembering.automaton)
     _check_attribute_clocks(automaton)
-    _check_compared_clocks(query, automaton, text)
+    if any(ask.lends for m in automaton.machines for t in m.transitions for ask in t.asks):
+        raise error_at(text, query.formula.span, "LENDS not supported yet")
     return Plan(
         text=text,
         settings=settings,
@@ -520,29 +529,9 @@ def _may_divide(query: ast.Query) -> bool:
     return not (counts_rows or consumes_parts)
 
 
-def _check_comparisons(query: ast.Query, automaton: Automaton, text: str) -> None:
-    """Refuses strategies that compare runs with registers, or run beside such."""
-    if query.strategy in COMPARING:
-        raise comparing_registers(text, query.formula.span, query.strategy)
-    if automaton.scopes:
-        raise comparing_registers(text, query.formula.span, automaton.scopes[0].strategy)
-
-
-def _check_compared_clocks(query: ast.Query, automaton: Automaton, text: str) -> None:
-    """Refuses strategies that compare runs whose clocks follow attributes."""
-    compares = query.strategy in COMPARING or bool(automaton.scopes)
-    clocks = [clock for machine in automaton.machines for clock in machine.clocks]
-    if compares and any(clock.column for clock in clocks):
-        raise error_at(
-            text,
-            query.formula.span,
-            "NEXT, LAST and MAX over WITHIN n [attribute] inside a formula are not supported yet",
-            hint="measure by time or by EVENTS, or write the window after the whole formula",
-        )
-
-
 def _check_attribute_clocks(automaton: Automaton) -> None:
-    columns = {clock.column for clock in automaton.clocks if clock.column}
+    clocks = (clock for machine in automaton.machines for clock in machine.clocks)
+    columns = {clock.column for clock in clocks if clock.column}
     if len(columns) > ATTRIBUTE_CLOCKS_MAX:
         raise CatenaLimitError(
             f"{len(columns)} attributes are clocks of WITHIN inside the formula, "

@@ -72,7 +72,9 @@ def tied(remembering: Remembering) -> tuple[Remembering, tuple[str, ...]]:
 
 def _lets_rows_pass(automaton: Automaton) -> bool:
     """Whether rows that no transition of a run needs may come at any time."""
-    if automaton.observers or any(c.kind is ClockKind.ROWS for c in automaton.clocks):
+    if automaton.observers or automaton.scopes:
+        return False
+    if any(c.kind is ClockKind.ROWS for c in automaton.clocks):
         return False
     waiting = {t.source for t in automaton.transitions if _is_waiting(t)}
     return {t.source for t in automaton.transitions} <= waiting | {INITIAL}

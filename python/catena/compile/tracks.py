@@ -36,6 +36,7 @@ from catena.compile.cea import (
     INITIAL,
     NO_APPENDS,
     Append,
+    Ask,
     Automaton,
     Transition,
     with_transitions,
@@ -71,7 +72,7 @@ class Tracks:
         """After `AS variable`, or as an atom of that name: every marked row is bound to it."""
         if variable not in self._read:
             return automaton
-        if variable in _recalled(automaton):
+        if variable in recalled_tracks(automaton):
             return self._bound_at_end(automaton, variable)
 
         def append(t: Transition) -> Transition:
@@ -93,7 +94,7 @@ class Tracks:
 
     def hidden(self, automaton: Automaton, kept: Iterable[str] = ()) -> Automaton:
         """What the automaton binds to other variables than those kept is seen inside of it only."""
-        kept, recalled = frozenset(kept), _recalled(automaton)
+        kept, recalled = frozenset(kept), recalled_tracks(automaton)
         for track in sorted(_appended(automaton) & self._read - kept):
             if track in recalled:
                 automaton = self._own_track(automaton, track)
@@ -115,7 +116,8 @@ class Tracks:
                 for a in t.appends
             )
             conditions = frozenset(_reading(c, track, before) for c in t.conditions)
-            t = replace(t, appends=appends, conditions=conditions)
+            asks = tuple(_beginning(ask, track, before) for ask in t.asks)
+            t = replace(t, appends=appends, conditions=conditions, asks=asks)
             begins = t.source == INITIAL and all(a.track != own for a in t.appends)
             return _with_append(t, Append(own, track, False)) if begins else t
 
@@ -174,8 +176,8 @@ def _appended(automaton: Automaton) -> frozenset[str]:
     return frozenset(a.track for t in automaton.transitions for a in t.appends)
 
 
-def _recalled(automaton: Automaton) -> frozenset[str]:
-    """The tracks that a condition reads, or that another begins with."""
+def recalled_tracks(automaton: Automaton) -> frozenset[str]:
+    """The tracks that a condition reads, or that another begins with, also one inside a scope."""
     asked = (
         part.variable
         for t in automaton.transitions
@@ -184,7 +186,8 @@ def _recalled(automaton: Automaton) -> frozenset[str]:
         if isinstance(part, ast.Recall)
     )
     copied = (a.source for t in automaton.transitions for a in t.appends if a.source != a.track)
-    return frozenset(asked) | frozenset(copied)
+    lent = (track for t in automaton.transitions for ask in t.asks for _, track in ask.tracks)
+    return frozenset(asked) | frozenset(copied) | frozenset(lent)
 
 
 def _map_recalls(
@@ -200,6 +203,12 @@ def _reading(condition: ast.Expression, track: str, other: str) -> ast.Expressio
     return _map_recalls(
         condition, lambda r: replace(r, variable=other) if r.variable == track else r
     )
+
+
+def _beginning(ask: Ask, track: str, other: str) -> Ask:
+    """What is asked of a scope with one track lent in place of another."""
+    tracks = tuple((inside, other if lent == track else lent) for inside, lent in ask.tracks)
+    return replace(ask, tracks=tracks)
 
 
 def _at_end_of(condition: ast.Expression, t: Transition) -> ast.Expression:
