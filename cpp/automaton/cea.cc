@@ -102,6 +102,9 @@ void Cea::validate_registers() const {
       for (RegisterId id : several) require(id < registers_.count, "a register is out of range");
     }
   }
+  for (UpdateId update : registers_.history) {
+    require(update < registers_.update_reads.size(), "an update is out of range");
+  }
   for (const RegisterActions& actions : registers_.actions) {
     for (ConditionId condition : actions.conditions) {
       require(condition < registers_.condition_reads.size(), "a condition is out of range");
@@ -122,30 +125,42 @@ void Cea::validate_scopes() const {
     require(t.asks < scopes_.asks.size(), "what a transition asks is out of range");
   }
   for (const Scope& scope : scopes_.all) {
-    const Cea& operand = *scope.operand;
     require(scope.strategy != Strategy::kAll, "a scope's strategy must compare");
-    require(operand.guard_count_ == guard_count_ &&
-                operand.clocks_.interval_count == clocks_.interval_count,
-            "a scope has guards or intervals of its own");
-    require(operand.registers_.count == registers_.count &&
-                operand.registers_.condition_reads == registers_.condition_reads &&
-                operand.registers_.update_reads == registers_.update_reads,
-            "a scope has registers, conditions or updates of its own");
-    require(operand.initial_.size() == 1, "a scope's operand must have one initial state");
-    for (const Transition& t : operand.transitions_) {
-      require(t.target != operand.initial_[0] && !operand.is_final(t.source),
-              "a scope's operand goes on from its end or back to its beginning");
-    }
-    for (StateId state = 0; state < operand.state_count(); ++state) {
-      require(!operand.is_observer(state), "a scope's operand has observers");
-    }
+    validate_operand(*scope.operand);
+    require((scope.replayed != nullptr) == !scope.lent.empty(),
+            "a scope that is lent registers needs an automaton that reads rows again");
+    if (scope.replayed) validate_operand(*scope.replayed);
+    for (RegisterId id : scope.lent) require(id < registers_.count, "a register is out of range");
   }
   for (const auto& asks : scopes_.asks) {
     for (const Ask& ask : asks) {
       require(ask.scope < scopes_.all.size() &&
                   ask.transition < scopes_.all[ask.scope].operand->transitions_.size(),
               "a scope or a transition of its operand is out of range");
+      const Scope& scope = scopes_.all[ask.scope];
+      const Cea& operand = *scope.operand;
+      const bool opens = operand.transitions_[ask.transition].source == operand.initial_[0];
+      require(ask.lends.size() == (opens ? scope.lent.size() : 0), "a scope is not lent its registers");
+      for (RegisterId id : ask.lends) require(id < registers_.count, "a register is out of range");
     }
+  }
+}
+
+void Cea::validate_operand(const Cea& operand) const {
+  require(operand.guard_count_ == guard_count_ &&
+              operand.clocks_.interval_count == clocks_.interval_count,
+          "a scope has guards or intervals of its own");
+  require(operand.registers_.count == registers_.count &&
+              operand.registers_.condition_reads == registers_.condition_reads &&
+              operand.registers_.update_reads == registers_.update_reads,
+          "a scope has registers, conditions or updates of its own");
+  require(operand.initial_.size() == 1, "a scope's operand must have one initial state");
+  for (const Transition& t : operand.transitions_) {
+    require(t.target != operand.initial_[0] && !operand.is_final(t.source),
+            "a scope's operand goes on from its end or back to its beginning");
+  }
+  for (StateId state = 0; state < operand.state_count(); ++state) {
+    require(!operand.is_observer(state), "a scope's operand has observers");
   }
 }
 

@@ -30,7 +30,8 @@
 // stream is read. The operand is then an automaton of its own, the *scope's*, and a transition of
 // this one that stands for one of the operand's asks the scope to make it: it may be made only if
 // the strategy lets a run that makes it go on. A transition of the operand out of its initial state
-// opens the scope for a run, one into its final state closes it.
+// opens the scope for a run, one into its final state closes it. Conditions inside may read what
+// the run has bound before: then what opens the scope lends it registers.
 //
 // Invariant: immutable after construction; ids are in range; transitions are sorted by source;
 // nothing enters an observer but from an observer; what shows marks is marked. Nothing enters the
@@ -99,10 +100,11 @@ struct RegisterActions {
 };
 
 struct Registers {
-  uint32_t count = 0;
+  uint32_t count = 0;  // Of a run. Those from here on are of rows that are read again, `history`.
   std::vector<std::vector<RegisterId>> condition_reads;  // By condition, the registers it reads.
   std::vector<std::vector<RegisterId>> update_reads;     // The same by update.
   std::vector<RegisterActions> actions{};  // By the id of actions; those left out do nothing.
+  std::vector<UpdateId> history{};         // What a row must keep of itself to be read again.
 };
 
 class Cea;
@@ -110,19 +112,17 @@ class Cea;
 struct Scope {
   Strategy strategy;  // Not kAll.
   std::shared_ptr<const Cea> operand;
+  std::vector<RegisterId> lent{};  // Those that its runs begin with, set by what opens the scope.
+  // If any: the operand, but conditions and updates read what history keeps of rows.
+  std::shared_ptr<const Cea> replayed{};
 };
 
-// A register of a scope's operand begins as one of the automaton around.
-struct Lend {
-  RegisterId inside;
-  RegisterId outside;
-};
-
-// That a scope makes a transition of its operand; what it is lent if that opens it.
+// That a scope makes a transition of its operand; what it is lent if that opens it, in the order of
+// Scope::lent.
 struct Ask {
   ScopeId scope;
   uint32_t transition;
-  std::vector<Lend> lends{};
+  std::vector<RegisterId> lends{};
 };
 
 struct Scopes {
@@ -166,6 +166,7 @@ class Cea {
   const std::vector<std::vector<RegisterId>>& update_reads() const {
     return registers_.update_reads;
   }
+  const std::vector<UpdateId>& history() const { return registers_.history; }
   const RegisterActions& register_actions_of(const Transition& t) const {
     return registers_.actions[t.actions];
   }
@@ -181,6 +182,7 @@ class Cea {
   void validate_clocks() const;
   void validate_registers() const;
   void validate_scopes() const;
+  void validate_operand(const Cea& operand) const;
   void find_states_with_future();
 
   std::vector<StateId> initial_;

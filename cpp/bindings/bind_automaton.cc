@@ -16,9 +16,9 @@ using PyTransition =
 using PyActions = std::pair<std::vector<std::pair<ClockId, IntervalId>>, std::vector<ClockId>>;
 using PyRegisterActions =
     std::pair<std::vector<ConditionId>, std::vector<std::pair<RegisterId, UpdateId>>>;
-using PyScope = std::pair<Strategy, std::shared_ptr<const Cea>>;
-using PyAsks =
-    std::vector<std::tuple<ScopeId, uint32_t, std::vector<std::pair<RegisterId, RegisterId>>>>;
+using PyScope = std::tuple<Strategy, std::shared_ptr<const Cea>, std::vector<RegisterId>,
+                           std::shared_ptr<const Cea>>;
+using PyAsks = std::vector<std::tuple<ScopeId, uint32_t, std::vector<RegisterId>>>;
 
 Clocks make_clocks(const std::vector<uint32_t>& kinds, uint32_t interval_count,
                    const std::vector<PyActions>& actions, bool is_monotonic) {
@@ -38,8 +38,10 @@ Clocks make_clocks(const std::vector<uint32_t>& kinds, uint32_t interval_count,
 using PyReads = std::vector<std::vector<RegisterId>>;
 
 Registers make_registers(uint32_t count, PyReads condition_reads, PyReads update_reads,
-                         const std::vector<PyRegisterActions>& actions) {
-  Registers registers{count, std::move(condition_reads), std::move(update_reads), {}};
+                         const std::vector<PyRegisterActions>& actions,
+                         std::vector<UpdateId> history) {
+  Registers registers{count, std::move(condition_reads), std::move(update_reads), {},
+                      std::move(history)};
   for (const auto& [conditions, updates] : actions) {
     RegisterActions& made = registers.actions.emplace_back();
     made.conditions = conditions;
@@ -50,15 +52,14 @@ Registers make_registers(uint32_t count, PyReads condition_reads, PyReads update
 
 Scopes make_scopes(const std::vector<PyScope>& scopes, const std::vector<PyAsks>& asks) {
   Scopes made{{}, {}};
-  for (const auto& [strategy, operand] : scopes) {
+  for (const auto& [strategy, operand, lent, replayed] : scopes) {
     if (!operand) throw Error(ErrorKind::kUser, "a scope has no operand");
-    made.all.push_back({strategy, operand});
+    made.all.push_back({strategy, operand, lent, replayed});
   }
   for (const PyAsks& several : asks) {
     auto& together = made.asks.emplace_back();
     for (const auto& [scope, transition, lends] : several) {
-      Ask& ask = together.emplace_back(Ask{scope, transition, {}});
-      for (const auto& [inside, outside] : lends) ask.lends.push_back({inside, outside});
+      together.push_back({scope, transition, lends});
     }
   }
   return made;
@@ -76,6 +77,7 @@ void bind_automaton(py::module_& module) {
                        const std::vector<PyActions>& actions, bool is_monotonic,
                        uint32_t register_count, PyReads condition_reads, PyReads update_reads,
                        const std::vector<PyRegisterActions>& register_actions,
+                       std::vector<UpdateId> history,
                        const std::vector<PyScope>& scopes, const std::vector<PyAsks>& asks) {
              std::vector<Transition> made;
              for (const auto& [source, guard, mark_set, target, is_marked, action, asked] :
@@ -88,7 +90,7 @@ void bind_automaton(py::module_& module) {
                  std::move(marks), variable_count, guard_count, observers,
                  make_clocks(clock_kinds, interval_count, actions, is_monotonic),
                  make_registers(register_count, std::move(condition_reads), std::move(update_reads),
-                                register_actions),
+                                register_actions, std::move(history)),
                  make_scopes(scopes, asks));
            }),
            py::kw_only(), py::arg("state_count"), py::arg("initial"), py::arg("final"),
@@ -96,7 +98,7 @@ void bind_automaton(py::module_& module) {
            py::arg("guard_count"), py::arg("observers"), py::arg("clock_kinds"),
            py::arg("interval_count"), py::arg("actions"), py::arg("is_monotonic"),
            py::arg("register_count"), py::arg("condition_reads"), py::arg("update_reads"),
-           py::arg("register_actions"), py::arg("scopes"), py::arg("asks"));
+           py::arg("register_actions"), py::arg("history"), py::arg("scopes"), py::arg("asks"));
 }
 
 }  // namespace catena

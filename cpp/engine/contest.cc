@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "engine/contest_tree.h"
 #include "engine/maximal_contest.h"
 #include "engine/ordered_contest.h"
 
@@ -24,7 +25,7 @@ size_t ContestState::bytes() const {
 }
 
 Contest::Contest(const Cea& cea, const ClassTrie& classes, RegisterMachine& machine,
-                 bool has_window, std::vector<Contest*> scopes)
+                 bool has_window, std::vector<ScopeContests*> scopes)
     : cea_(cea),
       has_window_(has_window),
       classes_(classes),
@@ -43,7 +44,6 @@ bool Contest::opens(const Ask& ask) const {
   return operand.transitions()[ask.transition].source == operand.initial()[0];
 }
 
-// Whether a run that makes the transition is where it was; scopes may still keep it from it.
 bool Contest::is_loop(const Transition& t) const {
   const ClockActions& clocks = cea_.actions_of(t);
   const RegisterActions& registers = cea_.register_actions_of(t);
@@ -51,7 +51,8 @@ bool Contest::is_loop(const Transition& t) const {
   if (!clocks.checks.empty() || !clocks.resets.empty()) return false;
   if (!registers.conditions.empty() || !registers.updates.empty()) return false;
   return std::ranges::all_of(cea_.asks_of(t), [&](const Ask& ask) {
-    return scopes_[ask.scope]->is_loop(scopes_[ask.scope]->cea_.transitions()[ask.transition]);
+    ScopeContests& scope = *scopes_[ask.scope];
+    return scope.any().contest().is_loop(scope.cea().transitions()[ask.transition]);
   });
 }
 
@@ -75,6 +76,15 @@ bool Contest::is_unaffected(const ContestState& state, std::span<const StateId> 
          std::ranges::all_of(state.states, [&](StateId s) { return effect_of(s, cls) == kStays; });
 }
 
+bool Contest::matters(ClassId cls) {
+  for (StateId state = 0; state < cea_.state_count(); ++state) {
+    const bool is_initial = std::ranges::find(cea_.initial(), state) != cea_.initial().end();
+    if (is_initial && effect_of(state, cls) != kNothing) return true;
+    if (!is_initial && cea_.has_future(state) && effect_of(state, cls) != kStays) return true;
+  }
+  return false;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Moves
 
@@ -85,8 +95,9 @@ bool Contest::is_over(std::span<const int64_t> configuration, Clock threshold,
   return valuation_.is_late(state_of(configuration), words_of(configuration), now);
 }
 
-void Contest::open(const ContestState& state, std::span<const StateId> before, ClassId cls,
-                   const Row& row, const std::vector<bool>& wanted) {
+void Contest::open(const ContestState& state, std::span<const StateId> before,
+                   std::span<const Clock> lent, ClassId cls, const Row& row,
+                   const std::vector<bool>& wanted) {
   state_ = &state;
   moves_.clear();
   first_move_.clear();
@@ -95,6 +106,7 @@ void Contest::open(const ContestState& state, std::span<const StateId> before, C
   read_clocks(row, now);
   starting_.assign(width(), kNowhere);
   std::ranges::copy(valuation_.blank(), starting_.begin() + 1);
+  valuation_.begin_with(lent_registers_, lent, std::span(starting_).subspan(1));
   if (has_window_) starting_.back() = row.clock;
   for (StateId first : before) {
     starting_[0] = first;
@@ -137,13 +149,23 @@ bool Contest::ask_scopes(const Transition& t, std::span<const int64_t> configura
   const size_t begin = target_.size();
   target_.insert(target_.end(), before.begin(), before.end());
   for (const Ask& ask : cea_.asks_of(t)) {
-    const auto reference = opens(ask) ? kNotStarted : static_cast<Reference>(before[ask.scope]);
-    if (reference == kNowhere) return false;
-    const Followed followed = scopes_[ask.scope]->follow(reference, ask.transition);
-    if (!followed.is_final && followed.target == kNowhere) return false;
-    target_[begin + ask.scope] = followed.target;
+    ScopeContests& scope = *scopes_[ask.scope];
+    if (!opens(ask) && before[ask.scope] == kNowhere) return false;
+    const ScopeContests::Moved moved =
+        opens(ask) ? scope.enter(lent_by(ask, configuration), ask.transition)
+                   : scope.follow(before[ask.scope], ask.transition);
+    if (!moved.is_possible) return false;
+    target_[begin + ask.scope] = moved.place;
   }
   return true;
+}
+
+std::span<const Clock> Contest::lent_by(const Ask& ask, std::span<const int64_t> configuration) {
+  lent_.clear();
+  for (RegisterId id : ask.lends) {
+    append_register(read_register(valuation_.view(words_of(configuration)), id), lent_);
+  }
+  return lent_;
 }
 
 std::span<Contest::Move> Contest::moves_of(ConfigurationId configuration) {
@@ -172,8 +194,7 @@ void Contest::close_configurations(ContestState& state, const Sequences<int64_t>
 // Housekeeping
 
 void Contest::find_dead(const ContestState& state, Clock threshold, std::span<const Clock> now,
-                        std::span<const ContestState* const> scope_states,
-                        std::span<const std::vector<bool>* const> scope_dead,
+                        const std::function<bool(ScopeId, int64_t)>& is_dead_in,
                         std::vector<bool>& dead) const {
   dead.clear();
   for (ConfigurationId id = 0; id < state.configurations.size(); ++id) {
@@ -181,10 +202,7 @@ void Contest::find_dead(const ContestState& state, Clock threshold, std::span<co
     bool is_dead = is_over(configuration, threshold, now);
     const auto references = references_of(configuration);
     for (ScopeId scope = 0; scope < scopes_.size() && !is_dead; ++scope) {
-      const auto reference = static_cast<Reference>(references[scope]);
-      if (reference == kNowhere) continue;
-      is_dead =
-          (*scope_dead[scope])[scopes_[scope]->configuration_of(*scope_states[scope], reference)];
+      if (references[scope] != kNowhere) is_dead = is_dead_in(scope, references[scope]);
     }
     dead.push_back(is_dead);
   }
@@ -209,7 +227,7 @@ Followed AllContest::follow(Reference reference, uint32_t transition) {
 
 std::unique_ptr<Contest> make_contest(Strategy strategy, const Cea& cea, const ClassTrie& classes,
                                       RegisterMachine& machine, bool has_window,
-                                      std::vector<Contest*> scopes) {
+                                      std::vector<ScopeContests*> scopes) {
   switch (strategy) {
     case Strategy::kAll:
       return std::make_unique<AllContest>(cea, classes, machine, false, std::move(scopes));

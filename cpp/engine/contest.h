@@ -30,6 +30,7 @@
 // Invariant: configurations are distinct; a reference leads to one run's configuration only.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -70,24 +71,33 @@ struct Followed {
   Reference target = kNowhere;
 };
 
+class ScopeContests;  // contest_tree.h
+
 class Contest {
  public:
-  // `scopes` are the contests of the automaton's scopes; `machine` has the row at hand while
+  // `scopes` are those of the automaton; `machine` has the row at hand while
   // contests are open. The references must outlive this object.
   Contest(const Cea& cea, const ClassTrie& classes, RegisterMachine& machine, bool has_window,
-          std::vector<Contest*> scopes);
+          std::vector<ScopeContests*> scopes);
   virtual ~Contest() = default;
+
+  // The registers that what starts is lent.
+  void set_lent(std::vector<RegisterId> registers) { lent_registers_ = std::move(registers); }
 
   void bind(const std::vector<Interval>& intervals) { valuation_.bind(intervals); }
   const Cea& cea() const { return cea_; }
 
   // Whether a row of the class changes nothing, given that it does not in the scopes either.
   bool is_unaffected(const ContestState& state, std::span<const StateId> before, ClassId cls);
+  // Whether one can change anything, whatever the state.
+  bool matters(ClassId cls);
+  // Whether a run that makes the transition is where it was; scopes may still keep it from it.
+  bool is_loop(const Transition& t) const;
 
-  // `before` are the states that runs start from. If `wanted` is not empty, only those
-  // configurations make moves. The state must stay as it is until `close`.
-  void open(const ContestState& state, std::span<const StateId> before, ClassId cls, const Row& row,
-            const std::vector<bool>& wanted = {});
+  // `before` are the states that runs start from, `lent` the words that they begin with. If
+  // `wanted` is not empty, only those configurations make moves. The state must stay as it is until `close`.
+  void open(const ContestState& state, std::span<const StateId> before, std::span<const Clock> lent,
+            ClassId cls, const Row& row, const std::vector<bool>& wanted);
   virtual Followed follow(Reference reference, uint32_t transition) = 0;
   virtual void close(ContestState& state) = 0;
 
@@ -111,31 +121,51 @@ class Contest {
   }
 
   // By configuration, whether its runs can end no more: of themselves, or by the scope they are in,
-  // of which the same is known. `now` are the clocks of the last row.
+  // as is_dead_in(scope, place) tells. `now` are the clocks of the last row.
   void find_dead(const ContestState& state, Clock threshold, std::span<const Clock> now,
-                 std::span<const ContestState* const> scope_states,
-                 std::span<const std::vector<bool>* const> scope_dead,
+                 const std::function<bool(ScopeId, int64_t)>& is_dead_in,
                  std::vector<bool>& dead) const;
+
+  // Calls visit(place) for every place of a run in a scope.
+  template <typename Visit>
+  void for_each_place(ContestState& state, ScopeId scope, Visit visit) const {
+    const size_t at = 1 + valuation_.word_count() + scope;
+    for (ConfigurationId id = 0; id < state.configurations.size(); ++id) {
+      int64_t& place = state.configurations.at(id)[at];
+      if (place != kNowhere) visit(place);
+    }
+  }
+
+  // Calls visit(words) for what runs would lend a scope, could they open it on the next row.
+  template <typename Visit>
+  void for_each_lent(const ContestState& state, ScopeId scope, Visit visit) {
+    for (ConfigurationId id = 0; id < state.configurations.size(); ++id) {
+      const auto configuration = state.configurations[id];
+      for (const Transition& t : cea_.from(static_cast<StateId>(configuration[0]))) {
+        for (const Ask& ask : cea_.asks_of(t)) {
+          if (ask.scope == scope && opens(ask)) visit(lent_by(ask, configuration));
+        }
+      }
+    }
+  }
 
   // Calls visit(number) for the number in the pool of every string that a register holds. Strings
   // must stay distinct.
   template <typename Visit>
   void for_each_string(ContestState& state, Visit visit) const {
     const size_t first = 1 + cea_.clock_count();
+    const size_t count = kRegisterWords * valuation_.registers().size();
     for (ConfigurationId id = 0; id < state.configurations.size(); ++id) {
-      const std::span<int64_t> words = state.configurations.at(id);
-      for (size_t i = 0; i < valuation_.registers().size(); ++i) {
-        const size_t at = first + i * kRegisterWords;
-        if (words[at] == static_cast<int64_t>(ValueTag::kString)) visit(words[at + 1]);
-      }
+      visit_strings(state.configurations.at(id).subspan(first, count), visit);
     }
   }
 
-  // For snapshots; `scope_states` are the states of the scopes' contests, read before. Throws Error
-  // of kind kSnapshot unless the state keeps all invariants.
+  // For snapshots. The state of a run in a scope, kNowhere if there is no such run, is what
+  // state_at(scope, place) tells. Throws Error of kind kSnapshot unless the state keeps all
+  // invariants.
+  using StateAt = std::function<StateId(ScopeId, int64_t)>;
   void write(const ContestState& state, ByteWriter& out) const;
-  void read(ByteReader& in, std::span<const ContestState* const> scope_states,
-            ContestState& state) const;
+  void read(ByteReader& in, const StateAt& state_at, ContestState& state) const;
 
   uint64_t operations() const { return operations_; }
 
@@ -192,21 +222,22 @@ class Contest {
   void add_moves(std::span<const int64_t> configuration, ClassId cls, const Row& row);
   bool ask_scopes(const Transition& t, std::span<const int64_t> configuration);
   bool opens(const Ask& ask) const;
-  bool is_loop(const Transition& t) const;
+  std::span<const Clock> lent_by(const Ask& ask, std::span<const int64_t> configuration);
   uint8_t effect_of(StateId state, ClassId cls);
   void write_configuration(std::span<const int64_t> configuration, ByteWriter& out) const;
   void read_configuration(ByteReader& in, std::vector<int64_t>& configuration) const;
-  void check_configuration(std::span<const int64_t> configuration,
-                           std::span<const ContestState* const> scope_states) const;
+  void check_configuration(std::span<const int64_t> configuration, const StateAt& state_at) const;
   StateId state_in_scope(StateId state, ScopeId scope) const;
 
   const ClassTrie& classes_;
   RegisterMachine& machine_;
   Valuation valuation_;
-  std::vector<Contest*> scopes_;
+  std::vector<ScopeContests*> scopes_;
+  std::vector<RegisterId> lent_registers_;
   std::vector<size_t> first_move_;             // By configuration, after that of what starts.
   std::vector<int64_t> target_;                // The configuration being made.
   std::vector<int64_t> starting_;              // The configuration of what starts.
+  std::vector<Clock> lent_;                    // What a run lends a scope.
   std::vector<std::vector<uint8_t>> effects_;  // By state and class, once asked for.
 };
 
@@ -223,6 +254,6 @@ class AllContest : public Contest {
 
 std::unique_ptr<Contest> make_contest(Strategy strategy, const Cea& cea, const ClassTrie& classes,
                                       RegisterMachine& machine, bool has_window,
-                                      std::vector<Contest*> scopes);
+                                      std::vector<ScopeContests*> scopes);
 
 }  // namespace catena

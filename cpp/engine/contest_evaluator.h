@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "engine/bundles.h"
-#include "engine/contest.h"
+#include "engine/contest_tree.h"
 #include "engine/strategy.h"
 
 namespace catena {
@@ -37,7 +37,8 @@ class ContestRuns : public StrategyRuns {
   std::vector<StateId> before;       // What runs of the outermost automaton start from.
   Clock now[kClockKindCount] = {};   // The clocks of the last row that was read.
   Clock threshold = kClockMin;       // Of the window, as far as known.
-  std::vector<ContestState> states;  // By contest.
+  TreeState tree;                    // Of the query's own contest.
+  ContestHistory history;            // If a scope is lent registers.
   Sequences<Reference> keys;         // Sets of references, by the kinds of bundles.
   Bundles bundles;
 };
@@ -45,7 +46,7 @@ class ContestRuns : public StrategyRuns {
 class ContestEvaluator : public StrategyEvaluator {
  public:
   // The references must outlive this object.
-  ContestEvaluator(Strategy strategy, const Cea& cea, const ClassTrie& classes, bool has_window,
+  ContestEvaluator(Strategy strategy, const Cea& cea, ClassTrie& classes, bool has_window,
                    uint32_t valuation_count_max);
 
   void bind(const std::vector<Interval>& intervals) override;
@@ -67,39 +68,32 @@ class ContestEvaluator : public StrategyEvaluator {
   void trim(std::span<StrategyRuns* const> all) override;
 
  private:
-  // A contest, and where the contests of its automaton's scopes are: before it.
-  struct Level {
-    std::unique_ptr<Contest> contest;
-    std::vector<uint32_t> scopes;
-  };
   struct Edge {
     MarksId marks;
     bool is_final;
     std::vector<Reference> targets;
   };
 
-  uint32_t add_level(Strategy strategy, const Cea& cea, bool has_window);
-  Contest& outermost() { return *levels_.back().contest; }
-  std::span<const StateId> starts_of(const ContestRuns& runs, size_t level) const;
-  bool is_unaffected(const ContestRuns& runs, ClassId cls);
-  void open_all(const ContestRuns& runs, ClassId cls, const Row& row);
+  Contest& outermost() { return tree_.contest(); }
+  void step(ContestRuns& runs, ClassId cls, const Row& row, Graph& graph, std::vector<Root>& roots);
+  void find_wanted(const ContestRuns& runs);
   void plan_row(const ContestRuns& runs);
   void add_edges(uint32_t source, std::span<const Reference> references);
   Edge& edge_of(MarksId marks);
   void check_size(const ContestRuns& runs) const;
-  std::vector<std::vector<bool>> find_dead(const ContestRuns& runs) const;
-  void read_bundle(ByteReader& in, const Graph& graph, ContestRuns& runs) const;
+  void read_bundle(ByteReader& in, const Graph& graph, ContestRuns& runs);
 
   static constexpr uint32_t kTrimMin = 4096;
 
   const Cea& cea_;
-  const ClassTrie& classes_;
+  ClassTrie& classes_;
   RegisterMachine machine_;
+  ContestTree tree_;
+  bool keeps_history_;
   uint32_t trim_at_ = kTrimMin;
   bool compares_;  // The outermost contest does.
   bool is_bound_ = false;
   uint32_t valuation_count_max_;
-  std::vector<Level> levels_;  // The outermost one last.
   BundleStep step_;
   SequenceTable<Reference> keys_;  // After the row.
   std::vector<Edge> edges_;        // Of one source; those up to edge_count_ are in use.

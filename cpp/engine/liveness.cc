@@ -18,6 +18,7 @@ std::vector<bool> live_before(const Cea& cea, const Transition& t, const std::ve
     if (after[clocks + update.target]) read(cea.update_reads()[update.update]);
   }
   for (ConditionId condition : actions.conditions) read(cea.condition_reads()[condition]);
+  for (const Ask& ask : cea.asks_of(t)) read(ask.lends);
   return needed;
 }
 

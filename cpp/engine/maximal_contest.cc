@@ -8,7 +8,7 @@
 namespace catena {
 
 MaximalContest::MaximalContest(const Cea& cea, const ClassTrie& classes, RegisterMachine& machine,
-                               bool has_window, std::vector<Contest*> scopes)
+                               bool has_window, std::vector<ScopeContests*> scopes)
     : Contest(cea, classes, machine, has_window, std::move(scopes)), pairs_(cea) {}
 
 void MaximalContest::select() {

@@ -14,7 +14,7 @@ constexpr uint64_t kWorst = std::numeric_limits<uint64_t>::max();
 
 OrderedContest::OrderedContest(Strategy strategy, const Cea& cea, const ClassTrie& classes,
                                RegisterMachine& machine, bool has_window,
-                               std::vector<Contest*> scopes)
+                               std::vector<ScopeContests*> scopes)
     : Contest(cea, classes, machine, has_window, std::move(scopes)),
       is_next_(strategy == Strategy::kNext) {}
 

@@ -101,7 +101,7 @@ bool contains(const std::vector<T>& set, const T& value) {
 Value read_register(const RegisterView& view, RegisterId id) {
   const uint32_t at = view.layout.offsets[id];
   if (at == RegisterLayout::kAbsent) return {};
-  return {static_cast<ValueTag>(view.words[at]), view.words[at + 1], view.words[at + 2]};
+  return register_at(view.words, at);
 }
 
 void write_register(const Value& value, std::span<Clock> words) {
@@ -289,7 +289,10 @@ Value RegisterMachine::accumulate(const Node& node, const Value& before, const V
 }
 
 Value RegisterMachine::evaluate_node(const Node& node, const RegisterView& run) const {
-  if (node.op == Op::kRegister) return read_register(run, node.column);
+  if (node.op == Op::kRegister) {
+    if (node.column < first_of_history_) return read_register(run, node.column);
+    return register_at(history_row_, size_t{kRegisterWords} * (node.column - first_of_history_));
+  }
   if (node.op == Op::kUnbound) return {};
   const Value& left = scratch_[node.left];
   const Value& right = scratch_[is_unary(node.op) ? node.left : node.right];

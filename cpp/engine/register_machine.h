@@ -18,6 +18,7 @@
 // is all that an evaluator of configurations needs to know of registers.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -47,6 +48,17 @@ struct RegisterView {
 Value read_register(const RegisterView& view, RegisterId id);
 void write_register(const Value& value, std::span<Clock> words);
 void append_register(const Value& value, std::vector<Clock>& words);
+inline Value register_at(std::span<const Clock> words, size_t at) {
+  return {static_cast<ValueTag>(words[at]), words[at + 1], words[at + 2]};
+}
+
+// Calls visit(number) for the number in the pool of every string among registers.
+template <typename Visit>
+void visit_strings(std::span<Clock> registers, Visit visit) {
+  for (size_t at = 0; at < registers.size(); at += kRegisterWords) {
+    if (registers[at] == static_cast<Clock>(ValueTag::kString)) visit(registers[at + 1]);
+  }
+}
 
 // How a condition compares what registers hold with what the row has: `key op value`.
 struct Probe {
@@ -67,6 +79,11 @@ class RegisterMachine {
 
   // The row that conditions and updates read from now on.
   void load(const RowValues& values, size_t row);
+
+  // Registers from this number on are not a run's: they are those of a row that is read again.
+  void set_first_of_history(RegisterId first) { first_of_history_ = first; }
+  void set_history_row(std::span<const Clock> words) { history_row_ = words; }
+  std::span<const Clock> history_row() const { return history_row_; }
 
   bool holds(ConditionId condition, const RegisterView& run);
   // A value that may be put into a register: its text, if it is one, is in the pool.
@@ -96,6 +113,8 @@ class RegisterMachine {
 
   Program program_;
   uint32_t version_ = 0;
+  RegisterId first_of_history_ = std::numeric_limits<RegisterId>::max();
+  std::span<const Clock> history_row_;
   std::vector<bool> of_run_;     // By node.
   std::vector<bool> reads_row_;  // By node: itself or by way of its operands.
   std::vector<Order> conditions_;

@@ -20,6 +20,15 @@ Valuation::Valuation(const Cea& cea, RegisterMachine& machine)
   }
 }
 
+void Valuation::begin_with(const std::vector<RegisterId>& registers, std::span<const Clock> lent,
+                           std::span<Clock> words) const {
+  for (size_t i = 0; i < registers.size(); ++i) {
+    const uint32_t at = layout_.offsets[registers[i]];
+    if (at == RegisterLayout::kAbsent) continue;
+    std::ranges::copy(lent.subspan(i * kRegisterWords, kRegisterWords), words.begin() + at);
+  }
+}
+
 void Valuation::bind(const std::vector<Interval>& intervals) {
   assert(intervals.size() == cea_.interval_count());
   intervals_ = intervals;

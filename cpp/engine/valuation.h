@@ -43,6 +43,9 @@ class Valuation {
   // How many words a configuration has; those of a run that has not started.
   uint32_t word_count() const { return static_cast<uint32_t>(blank_.size()); }
   const std::vector<Clock>& blank() const { return blank_; }
+  // Sets registers that runs begin with to what they are lent.
+  void begin_with(const std::vector<RegisterId>& registers, std::span<const Clock> lent,
+                  std::span<Clock> words) const;
 
   // The registers that have words, in the order in which these come after those of the clocks.
   const std::vector<RegisterId>& registers() const { return registers_; }

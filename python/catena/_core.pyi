@@ -66,8 +66,9 @@ class Cea:
         condition_reads: Sequence[Sequence[int]],
         update_reads: Sequence[Sequence[int]],
         register_actions: Sequence[tuple[Sequence[int], Sequence[tuple[int, int]]]],
-        scopes: Sequence[tuple[Strategy, Cea]],
-        asks: Sequence[Sequence[tuple[int, int, Sequence[tuple[int, int]]]]],
+        history: Sequence[int],
+        scopes: Sequence[tuple[Strategy, Cea, Sequence[int], Cea | None]],
+        asks: Sequence[Sequence[tuple[int, int, Sequence[int]]]],
     ) -> None: ...
 
 class WindowKind(Enum):

@@ -19,9 +19,7 @@ class ContestMachine : public TimedMachine {
       : TimedMachine(std::move(cea), std::move(intervals), window, strategy) {}
 
   size_t configuration_count() const {
-    size_t count = 0;
-    for (const auto& state : static_cast<const ContestRuns&>(runs()).states) count += state.size();
-    return count;
+    return static_cast<const ContestRuns&>(runs()).tree.size();
   }
 };
 

@@ -57,7 +57,7 @@ from catena.errors import CatenaError, CatenaLimitError, error_at
 from catena.query import ast
 from catena.query.check import check
 from catena.query.format import format_expression, format_formula, format_window
-from catena.query.normalize import normalize, subexpressions, subformulas
+from catena.query.normalize import map_expression, normalize, subexpressions, subformulas
 from catena.query.parse import parse
 
 PLAN_VERSION: Final = 1
@@ -277,6 +277,51 @@ class Plan:
         return tuple(sorted(found, key=lambda update: (update[0], format_expression(update[1]))))
 
     @cached_property
+    def _replayed(self) -> tuple[Transition, ...]:
+        """The transitions of scopes that are lent registers, and of those in them: of these the
+        engine may have to read rows again."""
+        lent = (ask.scope.operand for t in self._transitions for ask in t.asks if ask.lends)
+        machines = dict.fromkeys(inside for operand in lent for inside in operand.machines)
+        return tuple(t for machine in machines for t in machine.transitions)
+
+    @cached_property
+    def history(self) -> tuple[str, ...]:
+        """The attributes that rows keep of themselves to be read again."""
+        read = (e for t in self._replayed for e in (*t.conditions, *(v for _, v in t.updates)))
+        parts = (part for expression in read for part in subexpressions(expression))
+        return tuple(sorted({part.name for part in parts if isinstance(part, ast.Attribute)}))
+
+    @cached_property
+    def program_registers(self) -> tuple[Held, ...]:
+        """The registers, and then those that stand for the attributes of a row that is read
+        again."""
+        kept = (Held("row", "last", ast.Attribute(name)) for name in self.history)
+        return (*self.registers, *kept)
+
+    @cached_property
+    def program_conditions(self) -> tuple[ast.Expression, ...]:
+        """The conditions, and then those asked of rows that are read again."""
+        found = {self._again(c) for t in self._replayed for c in t.conditions}
+        more = found - set(self.conditions)
+        return (*self.conditions, *sorted(more, key=format_expression))
+
+    @cached_property
+    def program_updates(self) -> tuple[tuple[int, ast.Expression], ...]:
+        """The same of updates; in the end what a row keeps of itself."""
+        found = {(n, self._again(value)) for t in self._replayed for n, value in t.updates}
+        more = sorted(found - set(self.updates), key=lambda u: (u[0], format_expression(u[1])))
+        kept = (
+            (len(self.registers) + i, ast.Attribute(name)) for i, name in enumerate(self.history)
+        )
+        return (*self.updates, *more, *kept)
+
+    def _again(self, expression: ast.Expression) -> ast.Expression:
+        """An expression with what is kept of a row in place of the row."""
+        if isinstance(expression, ast.Attribute):
+            return ast.Register(len(self.registers) + self.history.index(expression.name))
+        return map_expression(expression, self._again)
+
+    @cached_property
     def is_monotonic(self) -> bool:
         """True if all clocks are bounded from above and runs may be kept in chains."""
         alone = not self.compares_runs and not self.conditions
@@ -287,8 +332,9 @@ class Plan:
         """The automaton as the engine takes it."""
         return self._machine(self.automaton)
 
-    def _machine(self, automaton: Automaton) -> _core.Cea:
-        """An automaton as the engine takes it; guards and bounds are numbered for all alike."""
+    def _machine(self, automaton: Automaton, reads_again: bool = False) -> _core.Cea:
+        """An automaton as the engine takes it, over rows as they come or over rows that are read
+        again; guards and bounds are numbered for all alike."""
         guard_ids = {guard: i for i, guard in enumerate(self.guards)}
         variable_ids = {name: i for i, name in enumerate(self.variables)}
         marks = dict.fromkeys([frozenset[str](), *(t.marks for t in automaton.transitions)])
@@ -322,17 +368,17 @@ class Plan:
             actions=[self._clock_action(checks, resets) for checks, resets, _, _ in action_ids],
             is_monotonic=automaton is self.automaton and self.is_monotonic,
             register_count=len(self.registers),
-            condition_reads=[sorted(read_registers(c)) for c in self.conditions],
-            update_reads=[sorted(read_registers(value)) for _, value in self.updates],
+            condition_reads=[self._registers_read(c) for c in self.program_conditions],
+            update_reads=[self._registers_read(value) for _, value in self.program_updates],
             register_actions=[
-                self._register_action(asked, made) for _, _, asked, made in action_ids
+                self._register_action(asked, made, reads_again) for _, _, asked, made in action_ids
             ],
-            scopes=[
-                (CORE_STRATEGIES[scope.strategy], self._machine(scope.operand))
-                for scope in scope_ids
+            history=list(range(len(self.program_updates)))[
+                len(self.program_updates) - len(self.history) :
             ],
+            scopes=[self._scope(scope, automaton, reads_again) for scope in scope_ids],
             asks=[
-                [(scope_ids[ask.scope], ask.place, list(ask.lends)) for ask in asked]
+                [(scope_ids[a.scope], a.place, [outside for _, outside in a.lends]) for a in asked]
                 for asked in asks
             ],
         )
@@ -342,11 +388,28 @@ class Plan:
         first = clock.kind.value
         return first + self.attribute_clocks.index(clock.column) if clock.column else first
 
+    def _registers_read(self, expression: ast.Expression) -> list[int]:
+        """Those of a run."""
+        return sorted(n for n in read_registers(expression) if n < len(self.registers))
+
+    def _scope(
+        self, scope: Scope, automaton: Automaton, reads_again: bool
+    ) -> tuple[_core.Strategy, _core.Cea, list[int], _core.Cea | None]:
+        opening = (ask for t in automaton.transitions for ask in t.asks if ask.scope is scope)
+        lent = next(([inside for inside, _ in ask.lends] for ask in opening if ask.opens), [])
+        operand = self._machine(scope.operand, reads_again)
+        again = self._machine(scope.operand, True) if lent else None
+        return CORE_STRATEGIES[scope.strategy], operand, lent, again
+
     def _register_action(
-        self, conditions: Conditions, updates: Updates
+        self, conditions: Conditions, updates: Updates, reads_again: bool
     ) -> tuple[list[int], list[tuple[int, int]]]:
-        asked = sorted(map(self.conditions.index, conditions))
-        return asked, sorted((update[0], self.updates.index(update)) for update in updates)
+        if reads_again:
+            conditions = frozenset(map(self._again, conditions))
+            updates = frozenset((number, self._again(value)) for number, value in updates)
+        asked = sorted(map(self.program_conditions.index, conditions))
+        places = self.program_updates.index
+        return asked, sorted((update[0], places(update)) for update in updates)
 
     def _clock_action(
         self, checks: Checks, resets: Clocks
@@ -376,6 +439,7 @@ class Plan:
             *(f"guard {i}: {guard_text(guard)}" for i, guard in enumerate(self.guards)),
             *(f"clock {clock_text(clock)}: {counted(clock)}" for clock in self.automaton.clocks),
             *(f"register ${i}: {held.text}" for i, held in enumerate(self.registers)),
+            *([f"history {', '.join(self.history)}"] if self.history else []),
             f"states {self.automaton.state_count}",
             *([f"observers {self.observers_text}"] if self.automaton.observers else []),
             *transition_lines(self.automaton),
@@ -507,8 +571,6 @@ def compile_query(text: str, settings: Settings) -> Plan:
         remembering, ties = tied(remembering)
     automaton = settled(remembering.automaton)
     _check_attribute_clocks(automaton)
-    if any(ask.lends for m in automaton.machines for t in m.transitions for ask in t.asks):
-        raise error_at(text, query.formula.span, "LENDS not supported yet")
     return Plan(
         text=text,
         settings=settings,

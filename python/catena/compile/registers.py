@@ -365,9 +365,9 @@ class _Settling:
         def settle_ask(ask: Ask) -> Ask:
             scope, places = scopes[ask.scope]
             inside = self._inside[ask.scope]._renaming(numbers)
-            lends = dict.fromkeys((inside[n], renamed[m]) for n, m in self._lends(ask))
+            lends = {inside[n]: renamed[m] for n, m in self._lends(ask)}
             place = places[ask.scope.operand.transitions[ask.place]]
-            return Ask(scope, place, lends=tuple(lends))
+            return Ask(scope, place, lends=tuple(sorted(lends.items())))
 
         def settle(t: Transition) -> Transition:
             found = {n: self._update(n, t) for n in sorted(self._live[t.target])}
