@@ -140,7 +140,8 @@ void Cea::validate_scopes() const {
       const Scope& scope = scopes_.all[ask.scope];
       const Cea& operand = *scope.operand;
       const bool opens = operand.transitions_[ask.transition].source == operand.initial_[0];
-      require(ask.lends.size() == (opens ? scope.lent.size() : 0), "a scope is not lent its registers");
+      require(ask.lends.size() == (opens ? scope.lent.size() : 0),
+              "a scope is not lent its registers");
       for (RegisterId id : ask.lends) require(id < registers_.count, "a register is out of range");
     }
   }

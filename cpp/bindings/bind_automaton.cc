@@ -40,8 +40,8 @@ using PyReads = std::vector<std::vector<RegisterId>>;
 Registers make_registers(uint32_t count, PyReads condition_reads, PyReads update_reads,
                          const std::vector<PyRegisterActions>& actions,
                          std::vector<UpdateId> history) {
-  Registers registers{count, std::move(condition_reads), std::move(update_reads), {},
-                      std::move(history)};
+  Registers registers{
+      count, std::move(condition_reads), std::move(update_reads), {}, std::move(history)};
   for (const auto& [conditions, updates] : actions) {
     RegisterActions& made = registers.actions.emplace_back();
     made.conditions = conditions;
@@ -77,8 +77,8 @@ void bind_automaton(py::module_& module) {
                        const std::vector<PyActions>& actions, bool is_monotonic,
                        uint32_t register_count, PyReads condition_reads, PyReads update_reads,
                        const std::vector<PyRegisterActions>& register_actions,
-                       std::vector<UpdateId> history,
-                       const std::vector<PyScope>& scopes, const std::vector<PyAsks>& asks) {
+                       std::vector<UpdateId> history, const std::vector<PyScope>& scopes,
+                       const std::vector<PyAsks>& asks) {
              std::vector<Transition> made;
              for (const auto& [source, guard, mark_set, target, is_marked, action, asked] :
                   transitions) {

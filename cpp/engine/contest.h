@@ -4,9 +4,9 @@
 // classes, so it cannot be worked out beforehand (as selection_table.h and max_steps.h do). A
 // contest works with the *configurations* that runs are in: state, words (valuation.h), where the
 // run is in the scopes inside this automaton, and, where a window of the query can cut off rivals,
-// the clock of its start. Runs in one configuration have the same future, so of those with the same marked
-// positions D one stands for all. The price of a row is that of the configurations alive, never of
-// the runs.
+// the clock of its start. Runs in one configuration have the same future, so of those with the same
+// marked positions D one stands for all. The price of a row is that of the configurations alive,
+// never of the runs.
 //
 // The automaton is a query's (its strategy may be ALL then: nobody is compared), or the operand of
 // a strategy inside a formula. What is outside, the query's bundles or the runs of the automaton
@@ -95,7 +95,8 @@ class Contest {
   bool is_loop(const Transition& t) const;
 
   // `before` are the states that runs start from, `lent` the words that they begin with. If
-  // `wanted` is not empty, only those configurations make moves. The state must stay as it is until `close`.
+  // `wanted` is not empty, only those configurations make moves. The state must stay as it is until
+  // `close`.
   void open(const ContestState& state, std::span<const StateId> before, std::span<const Clock> lent,
             ClassId cls, const Row& row, const std::vector<bool>& wanted);
   virtual Followed follow(Reference reference, uint32_t transition) = 0;

@@ -34,12 +34,12 @@ namespace catena {
 
 class ContestRuns : public StrategyRuns {
  public:
-  std::vector<StateId> before;       // What runs of the outermost automaton start from.
-  Clock now[kClockKindCount] = {};   // The clocks of the last row that was read.
-  Clock threshold = kClockMin;       // Of the window, as far as known.
-  TreeState tree;                    // Of the query's own contest.
-  ContestHistory history;            // If a scope is lent registers.
-  Sequences<Reference> keys;         // Sets of references, by the kinds of bundles.
+  std::vector<StateId> before;      // What runs of the outermost automaton start from.
+  Clock now[kClockKindCount] = {};  // The clocks of the last row that was read.
+  Clock threshold = kClockMin;      // Of the window, as far as known.
+  TreeState tree;                   // Of the query's own contest.
+  ContestHistory history;           // If a scope is lent registers.
+  Sequences<Reference> keys;        // Sets of references, by the kinds of bundles.
   Bundles bundles;
 };
 

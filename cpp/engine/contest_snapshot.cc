@@ -100,15 +100,19 @@ void ContestTree::read(ByteReader& in, TreeState& state) const {
       scope.members.push_back(std::move(member));
     }
   }
-  contest_->read(in, [&](ScopeId scope, int64_t place) {
-    const auto& members = state.scopes[scope].members;
-    if (place < 0 || ScopeContests::member_of(place) >= members.size()) return kNowhere;
-    const ContestState& own = members[ScopeContests::member_of(place)]->tree.own;
-    const Contest& contest = *scopes_[scope]->any().contest_;
-    const Reference reference = ScopeContests::reference_of(place);
-    if (reference >= contest.reference_count(own)) return kNowhere;
-    return static_cast<StateId>(own.configurations[contest.configuration_of(own, reference)][0]);
-  }, state.own);
+  contest_->read(
+      in,
+      [&](ScopeId scope, int64_t place) {
+        const auto& members = state.scopes[scope].members;
+        if (place < 0 || ScopeContests::member_of(place) >= members.size()) return kNowhere;
+        const ContestState& own = members[ScopeContests::member_of(place)]->tree.own;
+        const Contest& contest = *scopes_[scope]->any().contest_;
+        const Reference reference = ScopeContests::reference_of(place);
+        if (reference >= contest.reference_count(own)) return kNowhere;
+        return static_cast<StateId>(
+            own.configurations[contest.configuration_of(own, reference)][0]);
+      },
+      state.own);
 }
 
 void ContestEvaluator::write(const StrategyRuns& opaque, ByteWriter& out) const {

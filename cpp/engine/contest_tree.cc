@@ -25,8 +25,8 @@ size_t TreeState::bytes() const {
 
 bool TreeState::is_empty() const {
   return own.is_empty() && std::ranges::all_of(scopes, [](const ScopeState& scope) {
-           return std::ranges::all_of(
-               scope.members, [](const auto& member) { return member->tree.is_empty(); });
+           return std::ranges::all_of(scope.members,
+                                      [](const auto& member) { return member->tree.is_empty(); });
          });
 }
 
@@ -72,9 +72,8 @@ bool ContestTree::matters(ClassId cls) {
 }
 
 bool ContestTree::needs_history() const {
-  return std::ranges::any_of(scopes_, [](const auto& scope) {
-    return scope->is_lent() || scope->any().needs_history();
-  });
+  return std::ranges::any_of(
+      scopes_, [](const auto& scope) { return scope->is_lent() || scope->any().needs_history(); });
 }
 
 void ContestTree::open(TreeState& state, std::span<const StateId> before,
@@ -116,19 +115,21 @@ bool ContestTree::find_dead(const TreeState& state, Clock threshold, std::span<c
       is_alive |= scopes_[i]->any().find_dead(member->tree, threshold, now, found);
     }
   }
-  contest_->find_dead(state.own, threshold, now, [&](ScopeId scope, int64_t place) {
-    const uint32_t member = ScopeContests::member_of(place);
-    const ContestTree& tree = scopes_[scope]->any();
-    return inside[scope][member][tree.contest_->configuration_of(
-        state.scopes[scope].members[member]->tree.own, ScopeContests::reference_of(place))];
-  }, dead);
+  contest_->find_dead(
+      state.own, threshold, now,
+      [&](ScopeId scope, int64_t place) {
+        const uint32_t member = ScopeContests::member_of(place);
+        const ContestTree& tree = scopes_[scope]->any();
+        return inside[scope][member][tree.contest_->configuration_of(
+            state.scopes[scope].members[member]->tree.own, ScopeContests::reference_of(place))];
+      },
+      dead);
   return is_alive || std::ranges::find(dead, false) != dead.end();
 }
 
 uint64_t ContestTree::operations() const {
-  return std::accumulate(
-      scopes_.begin(), scopes_.end(), contest_->operations(),
-      [](uint64_t sum, const auto& scope) { return sum + scope->operations(); });
+  return std::accumulate(scopes_.begin(), scopes_.end(), contest_->operations(),
+                         [](uint64_t sum, const auto& scope) { return sum + scope->operations(); });
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -154,8 +155,8 @@ void ScopeContests::start(ScopeState& state) const {
 
 ContestTree& ScopeContests::tree_of(uint32_t member) {
   while (trees_.size() <= member) {
-    trees_.push_back(
-        std::make_unique<ContestTree>(scope_.strategy, *scope_.operand, parts_, false, scope_.lent));
+    trees_.push_back(std::make_unique<ContestTree>(scope_.strategy, *scope_.operand, parts_, false,
+                                                   scope_.lent));
     if (!intervals_.empty()) trees_.back()->bind(intervals_);
   }
   return *trees_[member];
@@ -164,7 +165,8 @@ ContestTree& ScopeContests::tree_of(uint32_t member) {
 // Made when it is first needed: in it, too, there may be scopes that are lent registers.
 ContestTree& ScopeContests::replayed() {
   if (!replayed_) {
-    replayed_ = std::make_unique<ContestTree>(scope_.strategy, *scope_.replayed, parts_, false, scope_.lent);
+    replayed_ = std::make_unique<ContestTree>(scope_.strategy, *scope_.replayed, parts_, false,
+                                              scope_.lent);
     replayed_->bind(intervals_);
   }
   return *replayed_;

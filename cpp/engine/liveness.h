@@ -1,4 +1,5 @@
-// Which clocks and registers some run from a state may still ask for: what of a run's values matters.
+// Which clocks and registers some run from a state may still ask for: what of a run's values
+// matters.
 //
 // A clock is *live* in a state if a transition out of it checks the clock, or leads, without
 // resetting it, to a state in which it is live. A register is live if a transition asks a condition

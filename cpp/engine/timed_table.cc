@@ -47,10 +47,7 @@ struct Moves {
 }  // namespace
 
 TimedTable::TimedTable(const Cea& cea, const ClassTrie& classes, uint32_t state_count_max)
-    : cea_(cea),
-      classes_(classes),
-      state_count_max_(state_count_max),
-      live_(live_values(cea)) {
+    : cea_(cea), classes_(classes), state_count_max_(state_count_max), live_(live_values(cea)) {
   std::vector<StateId> initial = cea.initial();
   std::ranges::sort(initial);
   initial.erase(std::ranges::unique(initial).begin(), initial.end());

@@ -52,7 +52,8 @@ void Valuation::take(const Transition& t, std::span<const Clock> words, const Ro
   const std::vector<bool>& live = live_[t.target];
   const uint32_t clocks = cea_.clock_count();
   after.insert(after.end(), words.begin(), words.end());
-  for (ClockId clock : cea_.actions_of(t).resets) after[begin + clock] = row.on(cea_.kind_of(clock));
+  for (ClockId clock : cea_.actions_of(t).resets)
+    after[begin + clock] = row.on(cea_.kind_of(clock));
   for (ClockId clock = 0; clock < clocks; ++clock) {
     if (!live[clock]) after[begin + clock] = kNeverReset;
   }

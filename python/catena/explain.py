@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from typing import Final
 
 from catena.compile.clocks import clock_text
@@ -50,10 +50,10 @@ def _partition(plan: Plan) -> str:
 
 
 def _class(plan: Plan) -> str:
-    if plan.conditions:
-        return _valued_class(plan)
     if plan.compares_runs:
         return _compared_class(plan)
+    if plan.conditions:
+        return _valued_class(plan)
     if plan.clocks:
         return _timed_class(plan)
     reasons = ["unary conditions and key equalities" if plan.ties else "unary conditions"]
@@ -102,9 +102,16 @@ def _registers(plan: Plan) -> list[tuple[str, str]]:
         lines = [f"${i}: {held.text}" for i, held in enumerate(plan.registers)]
         sections.append(("registers", "\n".join(lines)))
     if plan.conditions:
-        lines = [f"{format_expression(c)}: {_ANSWERS[index_kind(c)]}" for c in plan.conditions]
+        lines = [f"{format_expression(c)}: {_answer(plan, c)}" for c in plan.conditions]
         sections.append(("conditions", "\n".join(lines)))
+    if plan.history:
+        kept = f"{', '.join(plan.history)} of every row that may matter to a strategy inside"
+        sections.append(("history", f"{kept},\nwhich is lent values that come later"))
     return sections
+
+
+def _answer(plan: Plan, condition: ast.Expression) -> str:
+    return _ANSWERS[None if plan.compares_runs else index_kind(condition)]
 
 
 _ANSWERS: Final = {
@@ -130,21 +137,30 @@ def _timed_class(plan: Plan) -> str:
 
 def _compared_class(plan: Plan) -> str:
     strategies = {scope.strategy for scope in scope_names(plan.automaton)}
-    what = "states and clock times"
+    held, what = [], ["states"]
+    if plan.clocks:
+        held.append(_counted(plan.clocks, "clock"))
+        what.append("clock times")
+    if plan.registers:
+        held.append(_counted(plan.registers, "register"))
+        what.append("values of registers")
     if plan.query.strategy in COMPARING:
         strategies.add(plan.query.strategy)
         if plan.query.window is not None:
-            what = "states, clock times and starts"
+            what.append("starts")
     rivals = "; under MAX in the rivals of each" if ast.Strategy.MAX in strategies else ""
+    again = "\n  and, for values that are lent a scope for the first time, in the history"
     return (
-        f"per valuation ({_clock_count(plan)}, compared while rows are read)\n"
-        f"per row: time linear in the distinct {what} of runs that can still win{rivals}\n"
+        f"per valuation ({', '.join([*held, 'compared while rows are read'])})\n"
+        f"per row: time linear in the distinct {_listed(what)} of runs that can still win{rivals}"
+        f"{again if plan.history else ''}\n"
         "between two results: time linear in the next result"
     )
 
 
-def _clock_count(plan: Plan) -> str:
-    return f"{len(plan.clocks)} clock{'s' if len(plan.clocks) > 1 else ''}"
+def _listed(words: Sequence[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _monotonic_class(plan: Plan) -> str:
@@ -199,13 +215,13 @@ _IN_WINDOWS: Final = {
     ast.Strategy.LAST: _TWICE,
     ast.Strategy.MAX: ("window: then linear in the starts inside it that can hide one another",),
 }
-_RANKED: Final = "by a preorder of the states and times that runs are in; the best ways go on"
+_RANKED: Final = "by a preorder of the states and values that runs are in; the best ways go on"
 _CONFIGURATIONS: Final = {
     ast.Strategy.NEXT: _RANKED,
     ast.Strategy.LAST: _RANKED,
-    ast.Strategy.MAX: "by the states and times of runs that mark as much or more",
+    ast.Strategy.MAX: "by the states and values of runs that mark as much or more",
 }
-"""How a strategy is evaluated over clocks."""
+"""How a strategy is evaluated over clocks and registers."""
 
 _PREORDERS: Final = (
     "by a preorder of the automaton's states, which need not be determinized",
