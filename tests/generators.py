@@ -451,7 +451,7 @@ class _Drawer:
                 return o.Within(body, self.draw(windows() | intervals()))
             case "select":
                 names = [name for name in STRATEGIES if name != "ANY"]
-                return o.Select(self.draw(st.sampled_from(names)), body)
+                return o.Select(self.draw(st.sampled_from(names)), self.compared(body, scope))
         raise ValueError(f"not a unary operator: {choice}")
 
     def around(self, formula: o.Formula) -> o.Formula:
@@ -478,6 +478,12 @@ class _Drawer:
         """The body of an iteration, often filtered where conditions may compare repetitions."""
         if "correlated" in self.features and self.draw(st.booleans()):
             return self.filter(body, scope.repeating())
+        return body
+
+    def compared(self, body: o.Formula, scope: Scope) -> o.Formula:
+        """What a strategy compares, often filtered where conditions may read several events."""
+        if "correlated" in self.features and self.draw(st.booleans()):
+            return self.filter(body, scope)
         return body
 
     def filter(self, body: o.Formula, scope: Scope) -> o.Formula:

@@ -43,7 +43,7 @@ bool rests(const Cea& absence, StateId entry, const ClassTrie& classes, ClassId 
 
 Absences::Absences(const Cea& cea, const ClassTrie& classes, uint32_t count_max)
     : classes_(classes), count_max_(count_max), holders_(cea.register_count(), kNobody) {
-  for (const auto& absence : cea.absences()) operands_.push_back(make_operand(*absence));
+  for (const auto& absence : cea.absences()) operands_.push_back(make_operand(absence));
   for (ConditionId i = 0; i < cea.condition_reads().size(); ++i) {
     const std::optional<Follow>& follow = cea.condition_follow(i);
     if (follow && follow->before != kNoRegister) holders_[follow->before] = follow->absence;
@@ -54,8 +54,9 @@ Absences::Absences(const Cea& cea, const ClassTrie& classes, uint32_t count_max)
   }
 }
 
-Absences::Operand Absences::make_operand(const Cea& cea) const {
-  Operand operand{&cea, {}, {}, {}, {}};
+Absences::Operand Absences::make_operand(const Absence& absence) const {
+  const Cea& cea = *absence.operand;
+  Operand operand{&cea, absence.replayed.get(), {}, {}, {}, {}};
   const std::vector<std::vector<bool>> live = live_values(cea);
   for (StateId state = 0; state < cea.state_count(); ++state) {
     Layout& layout = operand.layouts.emplace_back();
@@ -126,9 +127,10 @@ void Absences::find_asks(Operand& operand) const {
 // ---------------------------------------------------------------------------------------------
 // A row
 
-void Absences::load(const Row& row, ClassId cls) {
+void Absences::load(const Row& row, ClassId cls, bool is_again) {
   loaded_ = row;
   cls_ = cls;
+  is_again_ = is_again;
   known_.clear();
 }
 
@@ -170,9 +172,14 @@ Absences::Outcome Absences::step(const Follow& follow, const RegisterView& run,
   return outcome;
 }
 
+const Cea& Absences::automaton_of(const Operand& operand) const {
+  assert(!is_again_ || operand.replayed);
+  return is_again_ ? *operand.replayed : *operand.cea;
+}
+
 void Absences::move(const Operand& operand, StateId source, const RegisterView& run,
                     std::span<const Clock> clocks, RegisterMachine& machine, Found& found) {
-  const Cea& cea = *operand.cea;
+  const Cea& cea = automaton_of(operand);
   ++operations_;
   for (const Transition& t : cea.from(source)) {
     if (!is_open(t, classes_, cls_) || !leads_on(cea, t)) continue;
@@ -187,7 +194,7 @@ void Absences::move(const Operand& operand, StateId source, const RegisterView& 
 
 bool Absences::may_take(const Operand& operand, const Transition& t, const RegisterView& run,
                         std::span<const Clock> clocks, RegisterMachine& machine) const {
-  const Cea& cea = *operand.cea;
+  const Cea& cea = automaton_of(operand);
   const std::vector<ClockId>& live = operand.layouts[t.source].clocks;
   const auto is_met = [&](const ClockCheck& check) {
     const auto place = std::ranges::lower_bound(live, check.clock) - live.begin();
@@ -204,7 +211,7 @@ bool Absences::may_take(const Operand& operand, const Transition& t, const Regis
 
 void Absences::take(const Operand& operand, const Transition& t, const RegisterView& run,
                     std::span<const Clock> clocks, RegisterMachine& machine, Found& found) const {
-  const Cea& cea = *operand.cea;
+  const Cea& cea = automaton_of(operand);
   const Layout& before = operand.layouts[t.source];
   const Layout& layout = operand.layouts[t.target];
   const std::vector<RegisterUpdate>& updates = cea.register_actions_of(t).updates;

@@ -8,10 +8,10 @@
 // no states beforehand (paper 001, Theorem 41). Runs that began to wait at one row share their
 // sets, and so do runs of different rows as soon as the rows between no longer matter:
 //
-//   A ; NOT (B ;[<= 5] D) ; C   holds the latest B, for five units: after that all As are one
-//   bundle A ; NOT ((B AS b ; D AS d) FILTER b.id = d.id) ; C WITHIN 10 EVENTS   holds the ids of
-//   the Bs
-//                                                                        since the A
+//   A ; NOT (B ;[<= 5] D) ; C     holds the latest B, for five units: after that all As are one
+//                                 bundle
+//   A ; NOT ((B AS b ; D AS d) FILTER b.id = d.id) ; C WITHIN 10 EVENTS
+//                                 holds the ids of the Bs since the A
 //
 // A match that starts on the row takes over what it reads of the run's registers. Configurations
 // that can come to no end are dropped, and so are those that another one stands for: where a clock
@@ -53,8 +53,8 @@ class Absences {
 
   void bind(const std::vector<Interval>& intervals);
 
-  // The row that is read from now on.
-  void load(const Row& row, ClassId cls);
+  // The row that is read from now on, or read again.
+  void load(const Row& row, ClassId cls, bool is_again);
 
   // Of the open matches over the row: whether one ends, and the register that holds them then.
   bool ends(const Follow& follow, const RegisterView& run, RegisterMachine& machine);
@@ -99,6 +99,7 @@ class Absences {
   };
   struct Operand {
     const Cea* cea;
+    const Cea* replayed;          // For rows that are read again, if they may be.
     std::vector<Layout> layouts;  // By state.
     ClockNeeds needs;
     std::vector<Serves> serves;                              // By clock.
@@ -114,9 +115,11 @@ class Absences {
     std::vector<Configuration> all;
   };
 
-  Operand make_operand(const Cea& cea) const;
+  Operand make_operand(const Absence& absence) const;
   void find_asks(Operand& operand) const;
   Outcome step(const Follow& follow, const RegisterView& run, RegisterMachine& machine);
+  // The automaton for the row at hand.
+  const Cea& automaton_of(const Operand& operand) const;
   void move(const Operand& operand, StateId source, const RegisterView& run,
             std::span<const Clock> clocks, RegisterMachine& machine, Found& found);
   bool may_take(const Operand& operand, const Transition& t, const RegisterView& run,
@@ -141,6 +144,7 @@ class Absences {
   std::vector<Interval> intervals_;
   Row loaded_{0, 0, 0};
   ClassId cls_ = 0;
+  bool is_again_ = false;
   SequenceTable<Clock> sets_;  // Absence, then the configurations one after the other.
   size_t trim_at_ = kTrimMin;
   size_t count_ = 0;                             // Configurations of all sets after the last trim.

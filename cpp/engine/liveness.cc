@@ -21,6 +21,7 @@ std::vector<bool> live_before(const Cea& cea, const Transition& t, const std::ve
   for (const std::vector<ConditionId>& several : actions.forbids) {
     for (ConditionId condition : several) read(cea.condition_reads()[condition]);
   }
+  for (const Ask& ask : cea.asks_of(t)) read(ask.lends);
   return needed;
 }
 

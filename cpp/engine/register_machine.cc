@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/envelope.h"
+#include "engine/snapshot.h"
 
 namespace catena {
 namespace {
@@ -166,12 +166,17 @@ std::optional<Probe> RegisterMachine::find_probe(uint32_t index) const {
 }
 
 void RegisterMachine::load(const Row& row, ClassId cls) {
-  absences_.load(row, cls);
+  turn_to({row, cls, false, {}});
   if (!row.values) return;
   const RowValues& values = *row.values;
   for (size_t i = 0; i < values.nodes.size(); ++i) {
     scratch_[values.nodes[i]] = values.of_row[i][row.in_values];
   }
+}
+
+void RegisterMachine::turn_to(const AtHand& row) {
+  at_hand_ = row;
+  absences_.load(row.row, row.cls, row.is_again);
 }
 
 bool RegisterMachine::holds(ConditionId condition, const RegisterView& run) {
@@ -285,7 +290,10 @@ Value RegisterMachine::accumulate(const Node& node, const Value& before, const V
 }
 
 Value RegisterMachine::evaluate_node(const Node& node, const RegisterView& run) const {
-  if (node.op == Op::kRegister) return read_register(run, node.column);
+  if (node.op == Op::kRegister) {
+    if (node.column < first_of_history_) return read_register(run, node.column);
+    return register_at(at_hand_.words, size_t{kRegisterWords} * (node.column - first_of_history_));
+  }
   if (node.op == Op::kUnbound) return {};
   const Value& left = scratch_[node.left];
   const Value& right = scratch_[is_unary(node.op) ? node.left : node.right];
@@ -335,27 +343,14 @@ Value RegisterMachine::evaluate_node(const Node& node, const RegisterView& run) 
 // ---------------------------------------------------------------------------------------------
 // Snapshots
 
-// A value with its tag: u8; then what the tag needs. Open matches: absences.h.
 void RegisterMachine::write(RegisterId id, const Value& value, ByteWriter& out) const {
   if (absences_.is_held_by(id)) return absences_.write(value, out, *this);
-  out.u8(static_cast<uint8_t>(value.tag));
-  if (!value.is_known()) return;
-  if (value.tag == ValueTag::kString) return out.text(text_of(value));
-  out.i64(value.low);
-  if (value.tag == ValueTag::kWide) out.i64(value.high);
+  write_value(out, value, pool_);
 }
 
 Value RegisterMachine::read(RegisterId id, ByteReader& in) {
   if (absences_.is_held_by(id)) return absences_.read(id, in, *this);
-  const uint8_t tag = in.u8();
-  require_intact(tag < kValueTagCount && tag != static_cast<uint8_t>(ValueTag::kMatches),
-                 "a register holds an unknown kind of value");
-  Value value{static_cast<ValueTag>(tag), 0, 0};
-  if (!value.is_known()) return value;
-  if (value.tag == ValueTag::kString) return Value::of_pooled(pool_.intern(in.text()));
-  value.low = in.i64();
-  if (value.tag == ValueTag::kWide) value.high = in.i64();
-  return value;
+  return read_value(in, pool_);
 }
 
 }  // namespace catena

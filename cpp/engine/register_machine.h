@@ -21,6 +21,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -61,6 +62,19 @@ class RegisterMachine {
   // The row that conditions and updates read from now on.
   void load(const Row& row, ClassId cls);
 
+  // Registers from this number on are not a run's: they are those of a row that is read again.
+  void set_first_of_history(RegisterId first) { first_of_history_ = first; }
+  // The row that is read, for the first time or again.
+  struct AtHand {
+    Row row{0, 0, 0};
+    ClassId cls = 0;
+    bool is_again = false;
+    std::span<const Clock> words;  // What is kept of it, if it is read again.
+  };
+  const AtHand& at_hand() const { return at_hand_; }
+  // Goes on to a row that is read again, or back to the one that was loaded.
+  void turn_to(const AtHand& row);
+
   bool holds(ConditionId condition, const RegisterView& run);
   // A value that may be put into a register: its text, if it is one, is in the pool.
   Value updated(UpdateId update, const RegisterView& run);
@@ -89,6 +103,7 @@ class RegisterMachine {
 
   std::string_view text_of(const Value& value) const;
   const StringPool& pool() const { return pool_; }
+  StringPool& pool() { return pool_; }
 
  private:
   using Order = std::vector<uint32_t>;  // Nodes that depend on the run, operands first.
@@ -107,6 +122,8 @@ class RegisterMachine {
   const Cea& cea_;
   Program program_;
   uint32_t version_ = 0;
+  RegisterId first_of_history_ = std::numeric_limits<RegisterId>::max();
+  AtHand at_hand_;
   std::vector<bool> of_run_;     // By node.
   std::vector<bool> reads_row_;  // By node: itself or by way of its operands.
   std::vector<Order> conditions_;

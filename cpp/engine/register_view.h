@@ -27,16 +27,33 @@ struct RegisterView {
   const RegisterLayout& layout;
 };
 
+inline Value register_at(std::span<const Clock> words, size_t at) {
+  return {static_cast<ValueTag>(words[at]), words[at + 1], words[at + 2]};
+}
+
 inline Value read_register(const RegisterView& view, RegisterId id) {
   const uint32_t at = view.layout.offsets[id];
   if (at == RegisterLayout::kAbsent) return {};
-  return {static_cast<ValueTag>(view.words[at]), view.words[at + 1], view.words[at + 2]};
+  return register_at(view.words, at);
+}
+
+inline void write_register(const Value& value, std::span<Clock> words) {
+  words[0] = static_cast<Clock>(value.tag);
+  words[1] = value.low;
+  words[2] = value.high;
 }
 
 inline void append_register(const Value& value, std::vector<Clock>& words) {
-  words.push_back(static_cast<Clock>(value.tag));
-  words.push_back(value.low);
-  words.push_back(value.high);
+  words.resize(words.size() + kRegisterWords);
+  write_register(value, std::span(words).last(kRegisterWords));
+}
+
+// Calls visit(tag, low) for every register among words that are those of registers.
+template <typename Visit>
+void visit_registers(std::span<Clock> registers, Visit visit) {
+  for (size_t at = 0; at < registers.size(); at += kRegisterWords) {
+    visit(registers[at], registers[at + 1]);
+  }
 }
 
 }  // namespace catena

@@ -3,12 +3,10 @@
 // docs/formats.md.
 #include <algorithm>
 
-#include "base/error.h"
 #include "engine/snapshot.h"
 #include "engine/timed.h"
 
 namespace catena {
-
 void TimedEvaluator::write(const StrategyRuns& opaque, ByteWriter& out) const {
   const auto& runs = static_cast<const TimedRuns&>(opaque);
   write_state_set(out, table_.states_of(runs.before));

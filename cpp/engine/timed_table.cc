@@ -200,14 +200,14 @@ TimedStep TimedTable::make_step(TimedSetId id, ClassId cls, const TimedSteps& st
 // What asks whether an open match ends, on rows that leave open matches alone.
 bool TimedTable::never_holds(ConditionId condition, ClassId cls) const {
   const std::optional<Follow>& follow = cea_.condition_follow(condition);
-  return follow && rests(*cea_.absences()[follow->absence], follow->entry, classes_, cls);
+  return follow && rests(*cea_.absences()[follow->absence].operand, follow->entry, classes_, cls);
 }
 
 // What takes open matches on, the same.
 bool TimedTable::changes_nothing(const RegisterUpdate& update, ClassId cls) const {
   const std::optional<Follow>& follow = cea_.update_follow(update.update);
   return follow && follow->before == update.target &&
-         rests(*cea_.absences()[follow->absence], follow->entry, classes_, cls);
+         rests(*cea_.absences()[follow->absence].operand, follow->entry, classes_, cls);
 }
 
 std::vector<TimedTable::Origin> TimedTable::origins_of(const Transition& t, ClassId cls) const {

@@ -68,9 +68,10 @@ class Cea:
         register_actions: Sequence[
             tuple[Sequence[int], Sequence[tuple[int, int]], Sequence[Sequence[int]]]
         ],
-        scopes: Sequence[tuple[Strategy, Cea]],
-        asks: Sequence[Sequence[tuple[int, int]]],
-        absences: Sequence[Cea],
+        history: Sequence[int],
+        scopes: Sequence[tuple[Strategy, Cea, Sequence[int], Cea | None]],
+        asks: Sequence[Sequence[tuple[int, int, Sequence[int]]]],
+        absences: Sequence[tuple[Cea, Cea | None]],
         condition_follows: Sequence[tuple[int, int | None, int | None] | None],
         update_follows: Sequence[tuple[int, int | None, int | None] | None],
     ) -> None: ...

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from catena.compile.cea import FINAL, INITIAL, Automaton, Scope
 from catena.compile.clocks import action_text
-from catena.compile.plan import guard_text, scope_names
+from catena.compile.plan import ask_text, guard_text, scope_names
 
 
 class AutomatonView:
@@ -81,7 +81,7 @@ def _arrows(automaton: Automaton, names: Mapping[Scope, str], prefix: str = "") 
     lines = []
     for t in automaton.transitions:
         marks = "{" + ", ".join(sorted(t.marks)) + "}" if t.marks else ""
-        asked = [f"by {names[scope]}: {place}" for scope, place in t.asks]
+        asked = [f"by {ask_text(ask, names)}" for ask in t.asks]
         parts = [guard_text(t.guard), marks, action_text(t).strip(), *asked]
         label = r"\n".join(_quoted(part) for part in parts if part)
         style = " style=dashed" if t.target in automaton.observers else ""

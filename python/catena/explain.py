@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator, Sequence, Sized
 from typing import Final
 
 from catena.compile.clocks import clock_text
@@ -51,10 +51,10 @@ def _partition(plan: Plan) -> str:
 
 
 def _class(plan: Plan) -> str:
+    if plan.compares_runs:
+        return _compared_class(plan)
     if plan.conditions:
         return _valued_class(plan)
-    if plan.compares_clocks:
-        return _compared_class(plan)
     if plan.clocks:
         return _timed_class(plan)
     reasons = ["unary conditions and key equalities" if plan.ties else "unary conditions"]
@@ -79,12 +79,8 @@ def _valued_class(plan: Plan) -> str:
         "matches open"
     )
     if plan.absences:
-        per_row += "\n  and in the open matches of absences, those of each distinct set once"
-    held = [_counted(plan.events_held, "register")] if plan.events_held else []
-    if plan.absences:
-        held.append(f"open matches of {_counted(plan.absences, 'absence')}")
-    if plan.clocks:
-        held.append(_counted(plan.clocks, "clock"))
+        per_row += "\n  " + _IN_ABSENCES
+    held = _held(plan)
     is_synchronous = plan.has_synchronous_updates and (
         not plan.clocks or plan.has_synchronous_resets
     )
@@ -100,6 +96,19 @@ def _valued_class(plan: Plan) -> str:
     )
 
 
+_IN_ABSENCES: Final = "and in the open matches of absences, those of each distinct set once"
+
+
+def _held(plan: Plan) -> list[str]:
+    """What runs remember beside their states."""
+    held = [_counted(plan.events_held, "register")] if plan.events_held else []
+    if plan.absences:
+        held.append(f"open matches of {_counted(plan.absences, 'absence')}")
+    if plan.clocks:
+        held.append(_counted(plan.clocks, "clock"))
+    return held
+
+
 def _registers(plan: Plan) -> list[tuple[str, str]]:
     """A line for each register, and how each comparison with them is answered."""
     sections = []
@@ -109,6 +118,9 @@ def _registers(plan: Plan) -> list[tuple[str, str]]:
     lines = [f"{format_expression(c)}: {answer}" for c, answer in _answers(plan)]
     if lines:
         sections.append(("conditions", "\n".join(lines)))
+    if plan.history:
+        kept = f"{', '.join(plan.history)} of every row that may matter to a strategy inside"
+        sections.append(("history", f"{kept},\nwhich is lent values that come later"))
     return sections
 
 
@@ -120,7 +132,7 @@ def _answers(plan: Plan) -> Iterator[tuple[ast.Expression, str]]:
         if isinstance(condition, ast.Ends):
             continue
         if condition in of_runs:
-            yield condition, _ANSWERS[index_kind(condition)]
+            yield condition, _ANSWERS[None if plan.compares_runs else index_kind(condition)]
         else:
             yield condition, "asked of each open match of an absence"
 
@@ -148,21 +160,29 @@ def _timed_class(plan: Plan) -> str:
 
 def _compared_class(plan: Plan) -> str:
     strategies = {scope.strategy for scope in scope_names(plan.automaton)}
-    what = "states and clock times"
+    what = ["states"]
+    if plan.clocks:
+        what.append("clock times")
+    if plan.registers:
+        what.append("values of registers")
     if plan.query.strategy in COMPARING:
         strategies.add(plan.query.strategy)
         if plan.query.window is not None:
-            what = "states, clock times and starts"
+            what.append("starts")
     rivals = "; under MAX in the rivals of each" if ast.Strategy.MAX in strategies else ""
+    again = "\n  and, for values that are lent a scope for the first time, in the history"
+    more = f"\n  {_IN_ABSENCES}" if plan.absences else ""
     return (
-        f"per valuation ({_clock_count(plan)}, compared while rows are read)\n"
-        f"per row: time linear in the distinct {what} of runs that can still win{rivals}\n"
+        f"per valuation ({', '.join([*_held(plan), 'compared while rows are read'])})\n"
+        f"per row: time linear in the distinct {_listed(what)} of runs that can still win{rivals}"
+        f"{again if plan.history else ''}{more}\n"
         "between two results: time linear in the next result"
     )
 
 
-def _clock_count(plan: Plan) -> str:
-    return f"{len(plan.clocks)} clock{'s' if len(plan.clocks) > 1 else ''}"
+def _listed(words: Sequence[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _monotonic_class(plan: Plan) -> str:
@@ -205,7 +225,7 @@ def _strategy(plan: Plan) -> str:
     first, *how = _STRATEGIES[strategy]
     if limit is not None and strategy is not ast.Strategy.ANY:
         first += f", at most {limit} for each row that ends some"
-    if plan.compares_clocks and strategy in COMPARING:
+    if plan.compares_runs and strategy in COMPARING:
         how = [_CONFIGURATIONS[strategy]]
     elif plan.query.window is not None:
         how.extend(_IN_WINDOWS.get(strategy, ()))
@@ -218,13 +238,13 @@ _IN_WINDOWS: Final = {
     ast.Strategy.LAST: _TWICE,
     ast.Strategy.MAX: ("window: then linear in the starts inside it that can hide one another",),
 }
-_RANKED: Final = "by a preorder of the states and times that runs are in; the best ways go on"
+_RANKED: Final = "by a preorder of the states and values that runs are in; the best ways go on"
 _CONFIGURATIONS: Final = {
     ast.Strategy.NEXT: _RANKED,
     ast.Strategy.LAST: _RANKED,
-    ast.Strategy.MAX: "by the states and times of runs that mark as much or more",
+    ast.Strategy.MAX: "by the states and values of runs that mark as much or more",
 }
-"""How a strategy is evaluated over clocks."""
+"""How a strategy is evaluated over clocks and registers."""
 
 _PREORDERS: Final = (
     "by a preorder of the automaton's states, which need not be determinized",

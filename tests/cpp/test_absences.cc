@@ -58,7 +58,7 @@ std::shared_ptr<const Cea> a_then_c(bool is_timed) {
   actions[2].updates = {{0, kGoOn}};
   actions[2].forbids = {{kEnds}};
   Registers registers = registers_with(actions);
-  registers.absences = {b_then_d(is_timed)};
+  registers.absences = {{b_then_d(is_timed)}};
   const std::vector<Transition> transitions{{0, letter('A'), 1, 1, true, 1},
                                             {1, kTrueGuard, kNoMarks, 1, false, 2},
                                             {1, letter('C'), 3, 2}};

@@ -16,6 +16,7 @@ import oracle as o
 from generators import (
     CORRELATED,
     QUERY,
+    SELECTED,
     TERMS,
     TIMED,
     UNARY,
@@ -97,7 +98,7 @@ def test_more_small_formulas_over_short_streams() -> None:
     assert compare_exhaustively(5, FEW, length=4, every=100, seed=6) > 3_000
 
 
-EVERYTHING = UNARY | TERMS | TIMED | CORRELATED | QUERY
+EVERYTHING = UNARY | TERMS | TIMED | CORRELATED | QUERY | SELECTED
 
 
 def is_correlated(query: o.Query) -> bool:

@@ -18,7 +18,7 @@ leaves the final one. So automata are joined by letting states coincide, without
     a FILTER x.v < y.v   transitions into f ask it of what the run has bound (tracks.py)
     a AND b                               complement.py
     a ; NOT (b) ; c, a UNLESS b           absence.py; with clocks or tracks following.py
-    STRICT(a), NEXT(a), LAST(a), MAX(a)   selection.py; over clocks scopes.py
+    STRICT(a), NEXT(a), LAST(a), MAX(a)   selection.py; over clocks and registers scopes.py
 
 Invariant: `Automaton.transitions` only has states from which the final state can be reached and
 that can be reached. Cost: linear in the formula but for AND, negations and strategies, whose
@@ -68,7 +68,7 @@ from catena.compile.tracks import (
     without_tracks,
 )
 from catena.compile.watching import unfolded, watchers_of
-from catena.errors import CatenaError, error_at
+from catena.errors import error_at
 from catena.query import ast
 from catena.query.format import format_formula
 from catena.query.normalize import present_parts
@@ -85,34 +85,19 @@ class ColumnNames:
 def build(formula: ast.Formula, columns: ColumnNames, text: str = "") -> Automaton:
     """The automaton of a formula in LP normal form.
 
-    Strategies inside are worked out beforehand, unless one compares runs with clocks: then all of
-    them are scopes.
+    Strategies inside are worked out beforehand, unless one compares runs with clocks or conditions
+    over several events: then all of them are scopes.
     """
     read = read_variables(formula)
     builder = _Builder(columns, text, read)
     try:
         return unfolded(builder.build(formula), builder.budget)
-    except _ComparesClocks:
+    except _ComparesValues:
         return _Builder(columns, text, read, has_scopes=True).build(formula)
 
 
-class _ComparesClocks(Exception):
-    """A strategy's operand has clocks."""
-
-
-def comparing_registers(
-    text: str, span: ast.Span, strategy: ast.Strategy, automaton: Automaton
-) -> CatenaError:
-    """The error for a strategy that compares matches over a formula whose conditions, or what is
-    absent from it, need runs to remember something."""
-    compares = any(t.conditions for t in automaton.transitions)
-    what = "conditions on several events" if compares else _NEGATIONS
-    return error_at(
-        text,
-        span,
-        f"{strategy.value} over {what} is not supported yet",
-        hint="such conditions and negations may stand outside, around the strategy",
-    )
+class _ComparesValues(Exception):
+    """A strategy's operand has clocks or conditions over several events."""
 
 
 _NEGATIONS: Final = "negations that compare events or bound time"
@@ -220,8 +205,8 @@ class _Builder:
                 self._text,
                 formula.span,
                 "strategies inside what must be absent are not supported yet beside strategies "
-                "over time bounds",
-                hint="bound the time outside of NEXT, LAST and MAX",
+                "over time bounds or conditions over several events",
+                hint="such bounds and conditions may stand outside of NEXT, LAST and MAX",
             )
         if not _is_followed(made):
             return without_tracks(rows_counted(made))
@@ -242,12 +227,10 @@ class _Builder:
             return self._selections[formula]
         operand = self.build(formula.body)
         if formula.strategy in COMPARING:
-            if has_conditions(operand):
-                raise comparing_registers(self._text, formula.span, formula.strategy, operand)
             if self._has_scopes:
                 return scoped(formula.strategy, operand)
-            if operand.clocks:
-                raise _ComparesClocks
+            if operand.clocks or has_conditions(operand):
+                raise _ComparesValues
         made = selected(formula.strategy, operand, self.budget)
         if not operand.clocks and not self._has_scopes and not has_tracks(operand):
             self._selections[formula] = made

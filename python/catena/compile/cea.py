@@ -22,10 +22,12 @@ transition says which tracks its row is appended to (tracks.py), and its conditi
 what the engine takes is `remembered` (registers.py): conditions over registers and the row, and
 updates of registers. Conditions come before updates, and a run's registers are unbound at first.
 
-Where the operand of NEXT, LAST or MAX has clocks, no watcher can know beforehand how its runs stand
-to each other. Then the operand stays an automaton by itself, a *scope*, whose runs the engine
-compares while it reads (cpp/engine/contest.h), and a transition of the automaton around that stands
-for one of the operand's asks the scope to make it. The operand's clocks are the scope's business.
+Where the operand of NEXT, LAST or MAX has clocks or conditions over several events, no watcher can
+know beforehand how its runs stand to each other. Then the operand stays an automaton by itself, a
+*scope*, whose runs the engine compares while it reads (cpp/engine/contest.h), and a transition of
+the automaton around that stands for one of the operand's asks the scope to make it. The operand's
+clocks and conditions are the scope's business; what its conditions read of events further left, the
+transition that opens the scope lends it.
 
 What must be absent and has clocks or conditions over several events is followed while rows are
 read (following.py): an *absence* is an automaton by itself, and a run that passes over it holds the
@@ -111,8 +113,26 @@ class Scope:
     operand: Automaton
 
 
-Asks: TypeAlias = tuple[tuple[Scope, int], ...]
-"""Scopes, and the transitions of their operands that they must make, by place."""
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """That a scope makes a transition of its operand."""
+
+    scope: Scope
+    place: int
+    """Of the transition among the operand's."""
+    tracks: tuple[tuple[str, str], ...] = ()
+    """If it opens the scope: tracks of the operand, and those of the automaton around that they
+    begin as."""
+    lends: tuple[tuple[int, int], ...] = ()
+    """The same of registers, in place of tracks."""
+
+    @property
+    def opens(self) -> bool:
+        """Whether a run that asks this comes into the scope."""
+        return self.scope.operand.transitions[self.place].source == INITIAL
+
+
+Asks: TypeAlias = tuple[Ask, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,7 +256,7 @@ class Automaton:
     @property
     def scopes(self) -> tuple[Scope, ...]:
         """The scopes that transitions ask, in the order in which they come."""
-        return tuple(dict.fromkeys(scope for t in self.transitions for scope, _ in t.asks))
+        return tuple(dict.fromkeys(ask.scope for t in self.transitions for ask in t.asks))
 
     @property
     def machines(self) -> tuple[Automaton, ...]:

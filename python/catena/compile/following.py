@@ -251,10 +251,6 @@ class Family:
                         known.add(start)
                         self._find_starts(f.absence.operand, start)
 
-    def number(self, absence: Absence) -> int:
-        """The place of an absence among all."""
-        return self.absences.index(absence)
-
     def entry(self, follow: Follow) -> int:
         """The state, of the absence itself, where matches start that a transition lets start."""
         return self._members[follow.absence].entries[follow.names]
@@ -278,9 +274,9 @@ class Family:
         count = self._state_count
         return Automaton(count, tuple(dict.fromkeys([*joined, *starting])), self._main.observers)
 
-    def apart(self, whole: Automaton) -> tuple[Automaton, tuple[Automaton, ...]]:
-        """The automaton, and those of the absences by number, out of a changed whole."""
-        firsts = [0, *(member.offset for member in self._members.values()), self._state_count]
+    def absences_apart(self, whole: Automaton) -> tuple[Automaton, ...]:
+        """The automata of the absences, in order, out of a changed whole."""
+        firsts = [*(member.offset for member in self._members.values()), self._state_count]
         found = []
         for first, last in pairwise(firsts):
             own = (
@@ -289,7 +285,7 @@ class Family:
                 if first <= t.source < last and first <= t.target < last
             )
             found.append(with_transitions(Automaton(last - first, ()), _moved(own, -first)))
-        return replace(found[0], observers=self._main.observers), tuple(found[1:])
+        return tuple(found)
 
 
 def _moved(transitions: Iterable[Transition], by: int) -> list[Transition]:

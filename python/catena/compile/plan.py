@@ -10,13 +10,13 @@ other's snapshots.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Final, Protocol, TypeAlias
 
 from catena import _core
-from catena.compile.automaton import ColumnNames, build, comparing_registers, dead_part
+from catena.compile.automaton import ColumnNames, build, dead_part
 from catena.compile.cea import (
     FINAL,
     INITIAL,
@@ -25,6 +25,7 @@ from catena.compile.cea import (
     NO_CONDITIONS,
     NO_FORBIDS,
     NO_UPDATES,
+    Ask,
     Automaton,
     Checks,
     Clock,
@@ -56,12 +57,11 @@ from catena.compile.registers import (
 )
 from catena.compile.selection import COMPARING
 from catena.compile.ties import tied
-from catena.compile.tracks import has_conditions
 from catena.errors import CatenaError, CatenaLimitError, error_at
 from catena.query import ast
 from catena.query.check import check
 from catena.query.format import format_expression, format_formula, format_window
-from catena.query.normalize import normalize, subexpressions, subformulas
+from catena.query.normalize import map_expression, normalize, subexpressions, subformulas
 from catena.query.parse import parse
 
 PLAN_VERSION: Final = 1
@@ -247,10 +247,11 @@ class Plan:
         return tuple(clock for machine in self.machines for clock in machine.clocks)
 
     @cached_property
-    def compares_clocks(self) -> bool:
-        """True if a strategy compares runs that have clocks."""
+    def compares_runs(self) -> bool:
+        """True if a strategy compares runs that have clocks or registers while rows are read."""
+        has_words = bool(self.clocks or self.registers or self.conditions)
         compares = self.query.strategy in COMPARING
-        return bool(self.automaton.scopes) or (compares and bool(self.clocks))
+        return bool(self.automaton.scopes) or (compares and has_words)
 
     @cached_property
     def attribute_clocks(self) -> tuple[str, ...]:
@@ -291,19 +292,79 @@ class Plan:
         return tuple(sorted(found, key=lambda update: (update[0], format_expression(update[1]))))
 
     @cached_property
+    def _lent(self) -> tuple[Automaton, ...]:
+        """The operands of scopes that are lent registers, and those of the scopes in them."""
+        lent = (ask.scope.operand for t in self._transitions for ask in t.asks if ask.lends)
+        return tuple(dict.fromkeys(inside for operand in lent for inside in operand.machines))
+
+    @cached_property
+    def _replayed_absences(self) -> frozenset[int]:
+        """The numbers of the absences in those, and in these."""
+        found: set[int] = set()
+        pending = list(self._lent)
+        while pending:
+            more = _absences_followed(pending.pop()) - found
+            found |= more
+            pending += [self.absences[number] for number in more]
+        return frozenset(found)
+
+    @cached_property
+    def _replayed(self) -> tuple[Transition, ...]:
+        """The transitions of all of these: of them the engine may have to read rows again."""
+        absences = (self.absences[number] for number in sorted(self._replayed_absences))
+        return tuple(t for machine in (*self._lent, *absences) for t in machine.transitions)
+
+    @cached_property
+    def history(self) -> tuple[str, ...]:
+        """The attributes that rows keep of themselves to be read again."""
+        read = (e for t in self._replayed for e in _expressions(t))
+        parts = (part for expression in read for part in subexpressions(expression))
+        return tuple(sorted({part.name for part in parts if isinstance(part, ast.Attribute)}))
+
+    @cached_property
+    def program_registers(self) -> tuple[Held, ...]:
+        """The registers, and then those that stand for the attributes of a row that is read
+        again."""
+        kept = (Held("row", "last", ast.Attribute(name)) for name in self.history)
+        return (*self.registers, *kept)
+
+    @cached_property
+    def program_conditions(self) -> tuple[ast.Expression, ...]:
+        """The conditions, and then those asked of rows that are read again."""
+        found = {self._again(c) for t in self._replayed for c in t.conditions.union(*t.forbids)}
+        more = found - set(self.conditions)
+        return (*self.conditions, *sorted(more, key=format_expression))
+
+    @cached_property
+    def program_updates(self) -> tuple[tuple[int, ast.Expression], ...]:
+        """The same of updates; in the end what a row keeps of itself."""
+        found = {(n, self._again(value)) for t in self._replayed for n, value in t.updates}
+        more = sorted(found - set(self.updates), key=lambda u: (u[0], format_expression(u[1])))
+        kept = (
+            (len(self.registers) + i, ast.Attribute(name)) for i, name in enumerate(self.history)
+        )
+        return (*self.updates, *more, *kept)
+
+    def _again(self, expression: ast.Expression) -> ast.Expression:
+        """An expression with what is kept of a row in place of the row."""
+        if isinstance(expression, ast.Attribute):
+            return ast.Register(len(self.registers) + self.history.index(expression.name))
+        return map_expression(expression, self._again)
+
+    @cached_property
     def is_monotonic(self) -> bool:
         """True if all clocks are bounded from above and runs may be kept in chains."""
-        alone = not self.compares_clocks and not self.conditions
+        alone = not self.compares_runs and not self.conditions
         return alone and is_monotonic(self.automaton)
 
     @cached_property
     def cea(self) -> _core.Cea:
         """The automaton as the engine takes it."""
-        return self._machine(self.automaton, self.absences)
+        return self._machine(self.automaton)
 
-    def _machine(self, automaton: Automaton, absences: Sequence[Automaton] = ()) -> _core.Cea:
-        """An automaton as the engine takes it; guards, bounds, conditions and updates are numbered
-        for all alike."""
+    def _machine(self, automaton: Automaton, reads_again: bool = False) -> _core.Cea:
+        """An automaton as the engine takes it, over rows as they come or over rows that are read
+        again; guards, bounds, conditions and updates are numbered for all alike."""
         guard_ids = {guard: i for i, guard in enumerate(self.guards)}
         variable_ids = {name: i for i, name in enumerate(self.variables)}
         marks = dict.fromkeys([frozenset[str](), *(t.marks for t in automaton.transitions)])
@@ -312,6 +373,7 @@ class Plan:
         asks = dict.fromkeys([(), *(t.asks for t in automaton.transitions)])
         ask_ids = {asked: i for i, asked in enumerate(asks)}
         scope_ids = {scope: i for i, scope in enumerate(automaton.scopes)}
+        numbers = range(len(self.absences) if automaton is self.automaton else 0)
         return _core.Cea(
             state_count=automaton.state_count,
             initial=[INITIAL],
@@ -337,20 +399,23 @@ class Plan:
             actions=[self._clock_action(checks, resets) for checks, resets, *_ in action_ids],
             is_monotonic=automaton is self.automaton and self.is_monotonic,
             register_count=len(self.registers),
-            condition_reads=[sorted(read_registers(c)) for c in self.conditions],
-            update_reads=[sorted(read_registers(value)) for _, value in self.updates],
+            condition_reads=[self._registers_read(c) for c in self.program_conditions],
+            update_reads=[self._registers_read(value) for _, value in self.program_updates],
             register_actions=[
-                self._register_action(asked, made, forbids)
+                self._register_action(asked, made, forbids, reads_again)
                 for _, _, asked, made, forbids in action_ids
             ],
-            scopes=[
-                (CORE_STRATEGIES[scope.strategy], self._machine(scope.operand))
-                for scope in scope_ids
+            history=list(range(len(self.program_updates)))[
+                len(self.program_updates) - len(self.history) :
             ],
-            asks=[[(scope_ids[scope], place) for scope, place in asked] for asked in asks],
-            absences=[self._machine(absence) for absence in absences],
-            condition_follows=[_followed(condition) for condition in self.conditions],
-            update_follows=[_followed(value) for _, value in self.updates],
+            scopes=[self._scope(scope, automaton, reads_again) for scope in scope_ids],
+            asks=[
+                [(scope_ids[a.scope], a.place, [outside for _, outside in a.lends]) for a in asked]
+                for asked in asks
+            ],
+            absences=list(map(self._absence, numbers)),
+            condition_follows=[_followed(condition) for condition in self.program_conditions],
+            update_follows=[_followed(value) for _, value in self.program_updates],
         )
 
     def _kind_of(self, clock: Clock) -> int:
@@ -358,13 +423,35 @@ class Plan:
         first = clock.kind.value
         return first + self.attribute_clocks.index(clock.column) if clock.column else first
 
-    def _register_action(
-        self, conditions: Conditions, updates: Updates, forbids: Forbids
-    ) -> tuple[list[int], list[tuple[int, int]], list[list[int]]]:
-        def numbers(asked: Conditions) -> list[int]:
-            return sorted(map(self.conditions.index, asked))
+    def _registers_read(self, expression: ast.Expression) -> list[int]:
+        """Those of a run."""
+        return sorted(n for n in read_registers(expression) if n < len(self.registers))
 
-        made = sorted((update[0], self.updates.index(update)) for update in updates)
+    def _scope(
+        self, scope: Scope, automaton: Automaton, reads_again: bool
+    ) -> tuple[_core.Strategy, _core.Cea, list[int], _core.Cea | None]:
+        opening = (ask for t in automaton.transitions for ask in t.asks if ask.scope is scope)
+        lent = next(([inside for inside, _ in ask.lends] for ask in opening if ask.opens), [])
+        operand = self._machine(scope.operand, reads_again)
+        again = self._machine(scope.operand, True) if lent else None
+        return CORE_STRATEGIES[scope.strategy], operand, lent, again
+
+    def _absence(self, number: int) -> tuple[_core.Cea, _core.Cea | None]:
+        operand = self.absences[number]
+        again = self._machine(operand, True) if number in self._replayed_absences else None
+        return self._machine(operand), again
+
+    def _register_action(
+        self, conditions: Conditions, updates: Updates, forbids: Forbids, reads_again: bool
+    ) -> tuple[list[int], list[tuple[int, int]], list[list[int]]]:
+        def change(expression: ast.Expression) -> ast.Expression:
+            return self._again(expression) if reads_again else expression
+
+        def numbers(asked: Conditions) -> list[int]:
+            return sorted(self.program_conditions.index(change(c)) for c in asked)
+
+        places = self.program_updates.index
+        made = sorted((number, places((number, change(value)))) for number, value in updates)
         return numbers(conditions), made, sorted(map(numbers, forbids))
 
     def _clock_action(
@@ -395,6 +482,7 @@ class Plan:
             *(f"guard {i}: {guard_text(guard)}" for i, guard in enumerate(self.guards)),
             *(f"clock {clock_text(clock)}: {counted(clock)}" for clock in self.automaton.clocks),
             *(f"register ${i}: {held.text}" for i, held in enumerate(self.registers)),
+            *([f"history {', '.join(self.history)}"] if self.history else []),
             f"states {self.automaton.state_count}",
             *([f"observers {self.observers_text}"] if self.automaton.observers else []),
             *transition_lines(self.automaton),
@@ -415,6 +503,18 @@ class Plan:
 
 def _action_of(t: Transition) -> Action:
     return t.checks, t.resets, t.conditions, t.updates, t.forbids
+
+
+def _expressions(t: Transition) -> Iterator[ast.Expression]:
+    """What a transition asks of registers and the row, and sets registers to."""
+    yield from t.conditions.union(*t.forbids)
+    yield from (value for _, value in t.updates)
+
+
+def _absences_followed(automaton: Automaton) -> set[int]:
+    """The numbers of the absences whose open matches runs hold."""
+    parts = (p for t in automaton.transitions for e in _expressions(t) for p in subexpressions(e))
+    return {part.absence for part in parts if isinstance(part, ast.Begun)}
 
 
 def _followed(expression: ast.Expression) -> tuple[int, int | None, int | None] | None:
@@ -501,9 +601,15 @@ def _transition_line(t: Transition, automaton: Automaton, names: Mapping[Scope, 
     if t.target in automaton.observers:
         return f"{t.source} ~> {t.target}  [{guard_text(t.guard)}]"
     marks = "hidden" if t.hides else ", ".join(sorted(t.marks))
-    asked = ", ".join(f"{names[scope]}: {place}" for scope, place in t.asks)
+    asked = ", ".join(ask_text(ask, names) for ask in t.asks)
     by = f" by {asked}" if asked else ""
     return f"{t.source} -> {t.target}  [{guard_text(t.guard)}] {{{marks}}}{_actions_text(t)}{by}"
+
+
+def ask_text(ask: Ask, names: Mapping[Scope, str]) -> str:
+    """What is asked of a scope: `0: 3`, or `0: 3 with $1 = $0` if it is lent something."""
+    lent = ", ".join(f"${inside} = ${outside}" for inside, outside in ask.lends)
+    return f"{names[ask.scope]}: {ask.place}" + (f" with {lent}" if lent else "")
 
 
 def counted(clock: Clock) -> str:
@@ -549,10 +655,7 @@ def compile_query(text: str, settings: Settings) -> Plan:
     ties: tuple[str, ...] = ()
     if _may_divide(query):
         remembering, ties = tied(remembering)
-    if has_conditions(remembering.automaton):
-        _check_comparisons(query, remembering.automaton, text)
     automaton = settled(remembering.automaton)
-    _check_compared_clocks(query, automaton, text)
     plan = Plan(
         text=text,
         settings=settings,
@@ -574,28 +677,6 @@ def _may_divide(query: ast.Query) -> bool:
     counts_rows = isinstance(query.window, ast.EventsWindow)
     consumes_parts = query.consume is ast.Consume.PARTITION and query.partition
     return not (counts_rows or consumes_parts)
-
-
-def _check_comparisons(query: ast.Query, automaton: Automaton, text: str) -> None:
-    """Refuses strategies that compare runs with registers, or run beside such."""
-    if query.strategy in COMPARING:
-        raise comparing_registers(text, query.formula.span, query.strategy, automaton)
-    if automaton.scopes:
-        strategy = automaton.scopes[0].strategy
-        raise comparing_registers(text, query.formula.span, strategy, automaton)
-
-
-def _check_compared_clocks(query: ast.Query, automaton: Automaton, text: str) -> None:
-    """Refuses strategies that compare runs whose clocks follow attributes."""
-    compares = query.strategy in COMPARING or bool(automaton.scopes)
-    clocks = [clock for machine in automaton.machines for clock in machine.clocks]
-    if compares and any(clock.column for clock in clocks):
-        raise error_at(
-            text,
-            query.formula.span,
-            "NEXT, LAST and MAX over WITHIN n [attribute] inside a formula are not supported yet",
-            hint="measure by time or by EVENTS, or write the window after the whole formula",
-        )
 
 
 def _check_attribute_clocks(plan: Plan) -> None:

@@ -72,8 +72,9 @@ def tied(remembering: Remembering) -> tuple[Remembering, tuple[str, ...]]:
 
 def _lets_rows_pass(automaton: Automaton) -> bool:
     """Whether rows that no transition of a run needs may come at any time."""
-    counts_rows = any(c.kind is ClockKind.ROWS for c in automaton.clocks)
-    if automaton.observers or counts_rows or any(t.forbids for t in automaton.transitions):
+    if automaton.observers or automaton.scopes or any(t.forbids for t in automaton.transitions):
+        return False
+    if any(c.kind is ClockKind.ROWS for c in automaton.clocks):
         return False
     waiting = {t.source for t in automaton.transitions if _is_waiting(t)}
     return {t.source for t in automaton.transitions} <= waiting | {INITIAL}

@@ -36,6 +36,7 @@ from catena.compile.cea import (
     INITIAL,
     NO_APPENDS,
     Append,
+    Ask,
     Automaton,
     Follow,
     Transition,
@@ -193,7 +194,8 @@ def _appended(automaton: Automaton) -> frozenset[str]:
 
 
 def recalled_tracks(automaton: Automaton) -> frozenset[str]:
-    """The tracks that a condition reads, or that another begins with."""
+    """The tracks that a condition reads, or that another begins with, also one inside a scope or
+    an absence."""
     asked = (
         part.variable
         for t in automaton.transitions
@@ -208,7 +210,8 @@ def recalled_tracks(automaton: Automaton) -> frozenset[str]:
         for f in t.follows
         for track in f.absence.recalls
     )
-    return frozenset(asked) | frozenset(copied) | frozenset(followed)
+    lent = (track for t in automaton.transitions for ask in t.asks for _, track in ask.tracks)
+    return frozenset(asked) | frozenset(copied) | frozenset(followed) | frozenset(lent)
 
 
 def renamed_outside(follow: Follow, names: Mapping[str, str]) -> Follow:
@@ -226,6 +229,7 @@ def read_as(t: Transition, names: Mapping[str, str]) -> Transition:
         conditions=frozenset(_reading(c, names) for c in t.conditions),
         forbids=frozenset(frozenset(_reading(c, names) for c in several) for several in t.forbids),
         follows=frozenset(renamed_outside(f, names) for f in t.follows),
+        asks=tuple(_beginning(ask, names) for ask in t.asks),
     )
 
 
@@ -240,6 +244,12 @@ def _map_recalls(
 def _reading(condition: ast.Expression, names: Mapping[str, str]) -> ast.Expression:
     """The condition with tracks under other names."""
     return _map_recalls(condition, lambda r: replace(r, variable=names.get(r.variable, r.variable)))
+
+
+def _beginning(ask: Ask, names: Mapping[str, str]) -> Ask:
+    """What is asked of a scope with tracks under other names lent."""
+    tracks = tuple((inside, names.get(lent, lent)) for inside, lent in ask.tracks)
+    return replace(ask, tracks=tracks)
 
 
 def _at_end_of(condition: ast.Expression, t: Transition) -> ast.Expression:
