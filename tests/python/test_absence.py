@@ -25,8 +25,11 @@ from generators import (
     TIMED,
     UNARY,
     Features,
+    Scope,
     absences,
+    conditions,
     correlated_up_to,
+    formulas,
     formulas_up_to,
     queries,
     rows,
@@ -284,6 +287,55 @@ def test_strategies_that_are_lent_what_is_absent_inside_reads(name: str) -> None
             assert compare(asked, rows_of(letters))
     found = (o.results(o.Query(LENDING[name]), rows_of(s), time="ts") for s in LETTERS)
     assert any(map(any, found))
+
+
+@st.composite
+def compared_absences(draw: st.DrawFn) -> o.Query:
+    """A strategy over something absent, which may read the As to its left, in a strategy or not."""
+    left = draw(st.sampled_from((x(A), o.Plus(x(A)))))
+    absent = draw(formulas(UNARY | {"interval"}, 2, types=("A", "B"), variables=("y", "z")))
+    read = conditions(frozenset(), Scope().after(left).after(absent).sight(), CORRELATED, 2)
+    absent = o.Filter(absent, draw(read))
+    inside = draw(
+        st.sampled_from(
+            (
+                o.SequenceNot(o.As(C, "c"), absent, C),
+                o.Sequence(C, o.Arrow(o.As(C, "c"), absent)),
+                o.Unless(o.Sequence(o.Plus(o.As(C, "c")), C), absent),
+            )
+        )
+    )
+    compared = o.Select(draw(st.sampled_from(("NEXT", "LAST", "MAX"))), inside)
+    return o.Query(
+        draw(st.sampled_from((o.Sequence, o.Adjacent)))(left, compared),
+        draw(st.sampled_from(("ALL", "NEXT", "LAST", "MAX"))),
+        window=draw(st.sampled_from((o.Events(6), o.Duration(5)))),
+        partition=draw(st.sampled_from(((), (("id",),)))),
+    )
+
+
+@settings(max_examples=40, **COMMON)
+@given(compared_absences(), rows(max_size=8))
+def test_random_strategies_over_what_is_absent(asked: o.Query, events: Rows) -> None:
+    compare_random(asked, events)
+
+
+@pytest.mark.slow
+@settings(max_examples=400, **COMMON)
+@given(compared_absences(), rows(max_size=9))
+def test_many_random_strategies_over_what_is_absent(asked: o.Query, events: Rows) -> None:
+    compare_random(asked, events)
+
+
+STRATEGIES = ("the first of its kind", "the last of its kind", "the largest of its kind")
+
+
+@pytest.mark.parametrize("around", STRATEGIES)
+def test_strategies_over_what_is_absent(around: str) -> None:
+    """Nothing of this is refused."""
+    for formula in ABSENCES.values():
+        asked = o.Query(AROUND[around](formula), window=o.Events(9))
+        assert compare(asked, rows_of("AABACBC"), [run])
 
 
 # ---------------------------------------------------------------------------------------------
