@@ -452,13 +452,39 @@ class _Drawer:
                 return o.Within(body, self.draw(windows() | intervals()))
             case "select":
                 names = [name for name in STRATEGIES if name != "ANY"]
-                return o.Select(self.draw(st.sampled_from(names)), body)
+                return o.Select(self.draw(st.sampled_from(names)), self.compared(body, scope))
         raise ValueError(f"not a unary operator: {choice}")
+
+    def around(self, formula: o.Formula) -> o.Formula:
+        """The formula alone or as part of another one."""
+        kinds = ["alone", "alone", "before", "absent", "unless"]
+        kinds += sorted(
+            self.features & {"as", "filter", "+", ":+", "project", "or", "and", "within"}
+        )
+        match self.draw(st.sampled_from(kinds)):
+            case "alone":
+                return formula
+            case "before":
+                return o.Sequence(formula, self.formula(1, Scope().after(formula)), self.interval())
+            case "absent":
+                return o.SequenceNot(self.atom(), formula, self.atom())
+            case "unless":
+                return o.Unless(o.Sequence(self.atom(), self.atom()), formula)
+            case "or" | "and" as choice:
+                return self.binary(choice, formula, 1, Scope())
+            case choice:
+                return self.unary(choice, formula, Scope())
 
     def repetition(self, body: o.Formula, scope: Scope) -> o.Formula:
         """The body of an iteration, often filtered where conditions may compare repetitions."""
         if "correlated" in self.features and self.draw(st.booleans()):
             return self.filter(body, scope.repeating())
+        return body
+
+    def compared(self, body: o.Formula, scope: Scope) -> o.Formula:
+        """What a strategy compares, often filtered where conditions may read several events."""
+        if "correlated" in self.features and self.draw(st.booleans()):
+            return self.filter(body, scope)
         return body
 
     def filter(self, body: o.Formula, scope: Scope) -> o.Formula:
@@ -497,6 +523,30 @@ def formulas(
     assume(not o.reads_one_of_several(formula))
     is_plain = "correlated" in features and not o.term_variables(formula)
     return drawer.filter(formula, Scope()) if is_plain else formula
+
+
+@st.composite
+def absences(draw: st.DrawFn, features: Features, max_depth: int = 2) -> o.Formula:
+    """Formulas in which something is absent that compares events or bounds time, as the features
+    say, with an operator around it or none."""
+    drawer = _Drawer(draw, features, TYPES, VARIABLES)
+    comparing = _Drawer(draw, features - {"filter", "term"}, TYPES, VARIABLES)
+    left = drawer.formula(1, Scope())
+    kind = draw(st.sampled_from(("not", "not", "->", "unless")))
+    if kind == "unless":
+        left = o.Sequence(left, drawer.formula(1, Scope().after(left)))
+    scope = Scope().inside(left) if kind == "unless" else Scope().after(left)
+    absent = drawer.formula(max_depth, scope)
+    if "correlated" in features:
+        absent = comparing.filter(absent, scope)
+    if "within" in features and draw(st.booleans()):
+        absent = o.Within(absent, draw(windows() | intervals()))
+    if kind == "unless":
+        return drawer.around(o.Unless(left, absent))
+    if kind == "->":
+        return drawer.around(o.Arrow(left, absent))
+    right = drawer.formula(1, Scope().after(left))
+    return drawer.around(o.SequenceNot(left, absent, right, drawer.interval()))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -548,14 +598,20 @@ def _sources(formula: o.Formula) -> st.SearchStrategy[tuple[str, ...]]:
 
 
 @st.composite
-def queries(draw: st.DrawFn, features: Features = UNARY | QUERY, max_depth: int = 4) -> o.Query:
-    """Whole queries: a formula and the clauses that the features switch on."""
+def queries(
+    draw: st.DrawFn,
+    features: Features = UNARY | QUERY,
+    max_depth: int = 4,
+    made: st.SearchStrategy[o.Formula] | None = None,
+) -> o.Query:
+    """Whole queries: a formula, one of those made or any, and the clauses that the features switch
+    on."""
 
     def clause(feature: str, values: st.SearchStrategy[Any], otherwise: Any) -> Any:
         drawn = feature in features and draw(st.booleans())
         return draw(values) if drawn else otherwise
 
-    formula = draw(formulas(features, max_depth))
+    formula = draw(formulas(features, max_depth) if made is None else made)
     return o.Query(
         formula,
         strategy=clause("strategy", st.sampled_from(STRATEGIES), "ALL"),

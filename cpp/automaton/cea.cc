@@ -35,7 +35,10 @@ Cea::Cea(uint32_t state_count, std::vector<StateId> initial, std::vector<StateId
   validate(final);
   validate_clocks();
   registers_.actions.resize(std::max(registers_.actions.size(), clocks_.actions.size()));
+  registers_.condition_follows.resize(registers_.condition_reads.size());
+  registers_.update_follows.resize(registers_.update_reads.size());
   validate_registers();
+  validate_absences();
   validate_scopes();
   for (StateId state : final) is_final_[state] = true;
   std::ranges::stable_sort(transitions_, {}, &Transition::source);
@@ -102,9 +105,16 @@ void Cea::validate_registers() const {
       for (RegisterId id : several) require(id < registers_.count, "a register is out of range");
     }
   }
+  for (UpdateId update : registers_.history) {
+    require(update < registers_.update_reads.size(), "an update is out of range");
+  }
   for (const RegisterActions& actions : registers_.actions) {
-    for (ConditionId condition : actions.conditions) {
-      require(condition < registers_.condition_reads.size(), "a condition is out of range");
+    std::vector<std::vector<ConditionId>> asked = actions.forbids;
+    asked.push_back(actions.conditions);
+    for (const std::vector<ConditionId>& several : asked) {
+      for (ConditionId condition : several) {
+        require(condition < registers_.condition_reads.size(), "a condition is out of range");
+      }
     }
     for (const RegisterUpdate& update : actions.updates) {
       require(update.target < registers_.count && update.update < registers_.update_reads.size(),
@@ -116,34 +126,85 @@ void Cea::validate_registers() const {
   }
 }
 
+// Automata of absences say what they ask of absences, but only the outermost one knows these.
+void Cea::validate_absences() const {
+  for (const Absence& absence : registers_.absences) {
+    validate_absence(*absence.operand);
+    if (absence.replayed) validate_absence(*absence.replayed);
+  }
+  if (registers_.absences.empty()) return;
+  for (const auto* follows : {&registers_.condition_follows, &registers_.update_follows}) {
+    for (const std::optional<Follow>& follow : *follows) {
+      if (!follow) continue;
+      require(follow->absence < registers_.absences.size() &&
+                  (follow->entry == kNoState ||
+                   follow->entry < registers_.absences[follow->absence].operand->state_count()) &&
+                  (follow->before == kNoRegister || follow->before < registers_.count),
+              "an absence, its state or its register is out of range");
+    }
+  }
+}
+
+void Cea::validate_absence(const Cea& absence) const {
+  require(absence.guard_count_ == guard_count_ &&
+              absence.clocks_.interval_count == clocks_.interval_count &&
+              absence.registers_.count == registers_.count &&
+              absence.registers_.condition_reads == registers_.condition_reads &&
+              absence.registers_.update_reads == registers_.update_reads,
+          "an absence has guards, intervals or registers of its own");
+  require(absence.scopes_.all.empty() && absence.registers_.absences.empty(),
+          "an absence has scopes, or absences of its own");
+  for (StateId state = 0; state < absence.state_count(); ++state) {
+    require(!absence.is_observer(state), "an absence has observers");
+  }
+}
+
 void Cea::validate_scopes() const {
   require(!scopes_.asks.empty() && scopes_.asks[0].empty(), "the first asks must be none");
   for (const Transition& t : transitions_) {
     require(t.asks < scopes_.asks.size(), "what a transition asks is out of range");
   }
   for (const Scope& scope : scopes_.all) {
-    const Cea& operand = *scope.operand;
     require(scope.strategy != Strategy::kAll, "a scope's strategy must compare");
-    require(operand.guard_count_ == guard_count_ &&
-                operand.clocks_.interval_count == clocks_.interval_count,
-            "a scope has guards or intervals of its own");
-    require(operand.registers_.count == 0 && operand.registers_.condition_reads.empty(),
-            "a scope has registers");
-    require(operand.initial_.size() == 1, "a scope's operand must have one initial state");
-    for (const Transition& t : operand.transitions_) {
-      require(t.target != operand.initial_[0] && !operand.is_final(t.source),
-              "a scope's operand goes on from its end or back to its beginning");
-    }
-    for (StateId state = 0; state < operand.state_count(); ++state) {
-      require(!operand.is_observer(state), "a scope's operand has observers");
-    }
+    validate_operand(*scope.operand);
+    require((scope.replayed != nullptr) == !scope.lent.empty(),
+            "a scope that is lent registers needs an automaton that reads rows again");
+    if (scope.replayed) validate_operand(*scope.replayed);
+    for (RegisterId id : scope.lent) require(id < registers_.count, "a register is out of range");
   }
   for (const auto& asks : scopes_.asks) {
     for (const Ask& ask : asks) {
       require(ask.scope < scopes_.all.size() &&
                   ask.transition < scopes_.all[ask.scope].operand->transitions_.size(),
               "a scope or a transition of its operand is out of range");
+      const Scope& scope = scopes_.all[ask.scope];
+      const Cea& operand = *scope.operand;
+      const bool opens = operand.transitions_[ask.transition].source == operand.initial_[0];
+      require(ask.lends.size() == (opens ? scope.lent.size() : 0),
+              "a scope is not lent its registers");
+      for (RegisterId id : ask.lends) require(id < registers_.count, "a register is out of range");
     }
+  }
+}
+
+void Cea::validate_operand(const Cea& operand) const {
+  require(operand.guard_count_ == guard_count_ &&
+              operand.clocks_.interval_count == clocks_.interval_count,
+          "a scope has guards or intervals of its own");
+  require(operand.registers_.count == registers_.count &&
+              operand.registers_.condition_reads == registers_.condition_reads &&
+              operand.registers_.update_reads == registers_.update_reads &&
+              operand.registers_.condition_follows == registers_.condition_follows &&
+              operand.registers_.update_follows == registers_.update_follows,
+          "a scope has registers, conditions or updates of its own");
+  require(operand.registers_.absences.empty(), "a scope has absences of its own");
+  require(operand.initial_.size() == 1, "a scope's operand must have one initial state");
+  for (const Transition& t : operand.transitions_) {
+    require(t.target != operand.initial_[0] && !operand.is_final(t.source),
+            "a scope's operand goes on from its end or back to its beginning");
+  }
+  for (StateId state = 0; state < operand.state_count(); ++state) {
+    require(!operand.is_observer(state), "a scope's operand has observers");
   }
 }
 

@@ -26,11 +26,18 @@
 // were before the row. Here conditions and values are numbers: what they are is known when the
 // types of the columns are (columns/program.h). A run's registers are unbound at first.
 //
+// What a run must pass over may have clocks and conditions of its own. Then it is an automaton by
+// itself, an *absence*, and a register of the run holds the configurations that its open matches
+// are in. Such a register is set to what becomes of them over the row (`Follow`), those included
+// that start on the row, for which the run's registers are theirs; and a condition asks whether one
+// ends there. A transition may *forbid* conditions: it may not be made where all of one list hold.
+//
 // A strategy inside a formula whose operand has clocks compares runs of the operand while the
 // stream is read. The operand is then an automaton of its own, the *scope's*, and a transition of
 // this one that stands for one of the operand's asks the scope to make it: it may be made only if
 // the strategy lets a run that makes it go on. A transition of the operand out of its initial state
-// opens the scope for a run, one into its final state closes it.
+// opens the scope for a run, one into its final state closes it. Conditions inside may read what
+// the run has bound before: then what opens the scope lends it registers.
 //
 // Invariant: immutable after construction; ids are in range; transitions are sorted by source;
 // nothing enters an observer but from an observer; what shows marks is marked. Nothing enters the
@@ -38,6 +45,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -94,28 +102,54 @@ struct RegisterUpdate {
 };
 
 struct RegisterActions {
-  std::vector<ConditionId> conditions;  // Sorted.
-  std::vector<RegisterUpdate> updates;  // Sorted by target.
+  std::vector<ConditionId> conditions;            // Sorted.
+  std::vector<RegisterUpdate> updates;            // Sorted by target.
+  std::vector<std::vector<ConditionId>> forbids;  // Each of them sorted.
 };
 
-struct Registers {
-  uint32_t count = 0;
-  std::vector<std::vector<RegisterId>> condition_reads;  // By condition, the registers it reads.
-  std::vector<std::vector<RegisterId>> update_reads;     // The same by update.
-  std::vector<RegisterActions> actions{};  // By the id of actions; those left out do nothing.
+// The open matches of an absence over a row: those held by a register, and those that start there.
+struct Follow {
+  AbsenceId absence;
+  StateId entry = kNoState;         // Where they start; kNoState if none may.
+  RegisterId before = kNoRegister;  // None are open before the row.
+
+  bool operator==(const Follow&) const = default;
 };
 
 class Cea;
 
+struct Absence {
+  std::shared_ptr<const Cea> operand;
+  // If any: the operand, but conditions and updates read what history keeps of rows.
+  std::shared_ptr<const Cea> replayed{};
+};
+
+struct Registers {
+  uint32_t count = 0;  // Of a run. Those from here on are of rows that are read again, `history`.
+  std::vector<std::vector<RegisterId>> condition_reads;  // By condition, the registers it reads.
+  std::vector<std::vector<RegisterId>> update_reads;     // The same by update.
+  std::vector<RegisterActions> actions{};  // By the id of actions; those left out do nothing.
+  std::vector<Absence> absences{};
+  // By condition, and by update: what it has to do with open matches. Those left out: nothing.
+  std::vector<std::optional<Follow>> condition_follows{};
+  std::vector<std::optional<Follow>> update_follows{};
+  std::vector<UpdateId> history{};  // What a row must keep of itself to be read again.
+};
+
 struct Scope {
   Strategy strategy;  // Not kAll.
   std::shared_ptr<const Cea> operand;
+  std::vector<RegisterId> lent{};  // Those that its runs begin with, set by what opens the scope.
+  // If any: the operand, but conditions and updates read what history keeps of rows.
+  std::shared_ptr<const Cea> replayed{};
 };
 
-// That a scope makes a transition of its operand.
+// That a scope makes a transition of its operand; what it is lent if that opens it, in the order of
+// Scope::lent.
 struct Ask {
   ScopeId scope;
   uint32_t transition;
+  std::vector<RegisterId> lends{};
 };
 
 struct Scopes {
@@ -159,8 +193,18 @@ class Cea {
   const std::vector<std::vector<RegisterId>>& update_reads() const {
     return registers_.update_reads;
   }
+  const std::vector<UpdateId>& history() const { return registers_.history; }
   const RegisterActions& register_actions_of(const Transition& t) const {
     return registers_.actions[t.actions];
+  }
+
+  // Those of an automaton as a whole; what is asked of them may be asked inside of them as well.
+  const std::vector<Absence>& absences() const { return registers_.absences; }
+  const std::optional<Follow>& condition_follow(ConditionId condition) const {
+    return registers_.condition_follows[condition];
+  }
+  const std::optional<Follow>& update_follow(UpdateId update) const {
+    return registers_.update_follows[update];
   }
 
   const std::vector<Scope>& scopes() const { return scopes_.all; }
@@ -173,7 +217,10 @@ class Cea {
   void validate(const std::vector<StateId>& final) const;
   void validate_clocks() const;
   void validate_registers() const;
+  void validate_absences() const;
+  void validate_absence(const Cea& absence) const;
   void validate_scopes() const;
+  void validate_operand(const Cea& operand) const;
   void find_states_with_future();
 
   std::vector<StateId> initial_;

@@ -21,6 +21,7 @@ using ActionsId = uint32_t;    // What a transition asks of and does to clocks a
 using RegisterId = uint32_t;   // A register of an automaton with conditions over several events.
 using ConditionId = uint32_t;  // A condition over registers and the row.
 using UpdateId = uint32_t;     // What a register is set to, from registers and the row.
+using AbsenceId = uint32_t;    // What runs must pass over, followed by its open matches.
 using ScopeId = uint32_t;      // A strategy inside an automaton.
 using AsksId = uint32_t;       // What a transition asks of scopes; 0 is nothing.
 
@@ -37,6 +38,7 @@ __extension__ typedef __int128 Wide;  // Holds every int64 and every uint64.
 
 inline constexpr GuardId kTrueGuard = std::numeric_limits<GuardId>::max();
 inline constexpr DetStateId kNoState = std::numeric_limits<DetStateId>::max();
+inline constexpr RegisterId kNoRegister = std::numeric_limits<RegisterId>::max();
 inline constexpr MarksId kNoMarks = 0;
 inline constexpr Position kGate = -2;   // In place of a position: the node is a gate (graph.h).
 inline constexpr Position kPivot = -1;  // In place of a start: it lies in the root's `front`.

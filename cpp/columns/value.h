@@ -6,7 +6,8 @@
 // with a float as floats, strings by code points.
 //
 // A string is text that lies in a batch (`high` is its length), or, in a register, a number in the
-// pool of strings (`high` is kPooled).
+// pool of strings (`high` is kPooled). The open matches of what a run must pass over are a number
+// too, in a pool of their own (engine/absences.h); nothing compares them.
 #pragma once
 
 #include <bit>
@@ -17,8 +18,8 @@
 
 namespace catena {
 
-enum class ValueTag : uint8_t { kUnbound, kNull, kBool, kInt, kWide, kFloat, kString };
-inline constexpr uint8_t kValueTagCount = 7;
+enum class ValueTag : uint8_t { kUnbound, kNull, kBool, kInt, kWide, kFloat, kString, kMatches };
+inline constexpr uint8_t kValueTagCount = 8;
 
 struct Value {
   static constexpr int64_t kPooled = -1;
@@ -40,6 +41,7 @@ struct Value {
     return {ValueTag::kString, static_cast<int64_t>(std::bit_cast<uintptr_t>(text.data())),
             static_cast<int64_t>(text.size())};
   }
+  static Value of_matches(uint32_t number) { return {ValueTag::kMatches, number, 0}; }
   static Value of_pooled(uint32_t number) { return {ValueTag::kString, number, kPooled}; }
 
   bool is_known() const { return tag > ValueTag::kNull; }

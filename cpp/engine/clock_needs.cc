@@ -42,26 +42,4 @@ ClockNeeds::ClockNeeds(const Cea& cea, const std::vector<Interval>& intervals)
   }
 }
 
-std::vector<std::vector<bool>> live_clocks(const Cea& cea) {
-  std::vector<std::vector<bool>> live(cea.state_count(),
-                                      std::vector<bool>(cea.clock_count(), false));
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (StateId state = 0; state < cea.state_count(); ++state) {
-      for (const Transition& t : cea.from(state)) {
-        const ClockActions& actions = cea.actions_of(t);
-        std::vector<bool> needed = live[t.target];
-        for (ClockId clock : actions.resets) needed[clock] = false;
-        for (const ClockCheck& check : actions.checks) needed[check.clock] = true;
-        for (ClockId clock = 0; clock < needed.size(); ++clock) {
-          if (!needed[clock] || live[state][clock]) continue;
-          live[state][clock] = true;
-          changed = true;
-        }
-      }
-    }
-  }
-  return live;
-}
-
 }  // namespace catena

@@ -39,7 +39,4 @@ class ClockNeeds {
   std::vector<std::vector<uint32_t>> needs_;  // By state and clock.
 };
 
-// By state and clock: whether some run from the state checks the clock before it is reset.
-std::vector<std::vector<bool>> live_clocks(const Cea& cea);
-
 }  // namespace catena

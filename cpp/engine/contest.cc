@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "engine/contest_tree.h"
 #include "engine/maximal_contest.h"
 #include "engine/ordered_contest.h"
 
@@ -23,12 +24,13 @@ size_t ContestState::bytes() const {
          sets.bytes() + standings.bytes() + states.capacity() * sizeof(StateId);
 }
 
-Contest::Contest(const Cea& cea, const ClassTrie& classes, bool has_window,
-                 std::vector<Contest*> scopes)
+Contest::Contest(const Cea& cea, const ClassTrie& classes, RegisterMachine& machine,
+                 bool has_window, std::vector<ScopeContests*> scopes)
     : cea_(cea),
       has_window_(has_window),
       classes_(classes),
-      valuation_(cea),
+      machine_(machine),
+      valuation_(cea, machine),
       scopes_(std::move(scopes)),
       effects_(cea.state_count()) {
   assert(scopes_.size() == cea.scopes().size());
@@ -42,13 +44,16 @@ bool Contest::opens(const Ask& ask) const {
   return operand.transitions()[ask.transition].source == operand.initial()[0];
 }
 
-// Whether a run that makes the transition is where it was; scopes may still keep it from it.
 bool Contest::is_loop(const Transition& t) const {
-  const ClockActions& actions = cea_.actions_of(t);
+  const ClockActions& clocks = cea_.actions_of(t);
+  const RegisterActions& registers = cea_.register_actions_of(t);
   if (t.source != t.target || t.is_marked || cea_.is_final(t.target)) return false;
-  if (!actions.checks.empty() || !actions.resets.empty()) return false;
+  if (!clocks.checks.empty() || !clocks.resets.empty()) return false;
+  if (!registers.conditions.empty() || !registers.updates.empty()) return false;
+  if (!registers.forbids.empty()) return false;
   return std::ranges::all_of(cea_.asks_of(t), [&](const Ask& ask) {
-    return scopes_[ask.scope]->is_loop(scopes_[ask.scope]->cea_.transitions()[ask.transition]);
+    ScopeContests& scope = *scopes_[ask.scope];
+    return scope.any().contest().is_loop(scope.cea().transitions()[ask.transition]);
   });
 }
 
@@ -72,23 +77,37 @@ bool Contest::is_unaffected(const ContestState& state, std::span<const StateId> 
          std::ranges::all_of(state.states, [&](StateId s) { return effect_of(s, cls) == kStays; });
 }
 
+bool Contest::matters(ClassId cls) {
+  for (StateId state = 0; state < cea_.state_count(); ++state) {
+    const bool is_initial = std::ranges::find(cea_.initial(), state) != cea_.initial().end();
+    if (is_initial && effect_of(state, cls) != kNothing) return true;
+    if (!is_initial && cea_.has_future(state) && effect_of(state, cls) != kStays) return true;
+  }
+  return false;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Moves
 
 // Whether no run in the configuration can end after the row or at it.
-bool Contest::is_over(std::span<const int64_t> configuration, const Row& row) const {
-  if (has_window_ && start_of(configuration) < row.threshold) return true;
-  return valuation_.is_late(state_of(configuration), values_of(configuration), row);
+bool Contest::is_over(std::span<const int64_t> configuration, Clock threshold,
+                      std::span<const Clock> now) const {
+  if (has_window_ && start_of(configuration) < threshold) return true;
+  return valuation_.is_late(state_of(configuration), words_of(configuration), now);
 }
 
-void Contest::open(const ContestState& state, std::span<const StateId> before, ClassId cls,
-                   const Row& row, const std::vector<bool>& wanted) {
+void Contest::open(const ContestState& state, std::span<const StateId> before,
+                   std::span<const Clock> lent, ClassId cls, const Row& row,
+                   const std::vector<bool>& wanted) {
   state_ = &state;
   moves_.clear();
   first_move_.clear();
   next_.clear();
+  Clock now[kClockKindCount] = {};
+  read_clocks(row, now);
   starting_.assign(width(), kNowhere);
-  std::fill_n(starting_.begin() + 1, valuation_.count(), Valuation::kBlank);
+  std::ranges::copy(valuation_.blank(), starting_.begin() + 1);
+  valuation_.begin_with(lent_registers_, lent, std::span(starting_).subspan(1));
   if (has_window_) starting_.back() = row.clock;
   for (StateId first : before) {
     starting_[0] = first;
@@ -99,7 +118,7 @@ void Contest::open(const ContestState& state, std::span<const StateId> before, C
     first_move_.push_back(moves_.size());
     const auto configuration = state.configurations[id];
     if (!wanted.empty() && !wanted[id]) continue;
-    if (!is_over(configuration, row)) add_moves(configuration, cls, row);
+    if (!is_over(configuration, row.threshold, now)) add_moves(configuration, cls, row);
   }
   first_move_.push_back(moves_.size());
   operations_ += 1 + count + moves_.size();
@@ -115,9 +134,9 @@ void Contest::add_moves(std::span<const int64_t> configuration, ClassId cls, con
     const bool has_future = cea_.has_future(t.target);
     if ((!is_final && !has_future) || cea_.is_observer(t.target)) continue;
     if (!is_open(t, classes_, cls)) continue;
-    if (!valuation_.may_take(t, values_of(configuration), row)) continue;
+    if (!valuation_.may_take(t, words_of(configuration), row)) continue;
     target_.assign(1, t.target);
-    valuation_.take(t, values_of(configuration), row, target_);
+    valuation_.take(t, words_of(configuration), row, target_);
     if (!ask_scopes(t, configuration)) continue;
     if (has_window_) target_.push_back(start_of(configuration));
     const ConfigurationId target = has_future ? next_.find_or_add(target_) : kNowhere;
@@ -131,13 +150,23 @@ bool Contest::ask_scopes(const Transition& t, std::span<const int64_t> configura
   const size_t begin = target_.size();
   target_.insert(target_.end(), before.begin(), before.end());
   for (const Ask& ask : cea_.asks_of(t)) {
-    const auto reference = opens(ask) ? kNotStarted : static_cast<Reference>(before[ask.scope]);
-    if (reference == kNowhere) return false;
-    const Followed followed = scopes_[ask.scope]->follow(reference, ask.transition);
-    if (!followed.is_final && followed.target == kNowhere) return false;
-    target_[begin + ask.scope] = followed.target;
+    ScopeContests& scope = *scopes_[ask.scope];
+    if (!opens(ask) && before[ask.scope] == kNowhere) return false;
+    const ScopeContests::Moved moved =
+        opens(ask) ? scope.enter(lent_by(ask, configuration), ask.transition)
+                   : scope.follow(before[ask.scope], ask.transition);
+    if (!moved.is_possible) return false;
+    target_[begin + ask.scope] = moved.place;
   }
   return true;
+}
+
+std::span<const Clock> Contest::lent_by(const Ask& ask, std::span<const int64_t> configuration) {
+  lent_.clear();
+  for (RegisterId id : ask.lends) {
+    append_register(read_register(valuation_.view(words_of(configuration)), id), lent_);
+  }
+  return lent_;
 }
 
 std::span<Contest::Move> Contest::moves_of(ConfigurationId configuration) {
@@ -165,20 +194,16 @@ void Contest::close_configurations(ContestState& state, const Sequences<int64_t>
 // ---------------------------------------------------------------------------------------------
 // Housekeeping
 
-void Contest::find_dead(const ContestState& state, const Row& row,
-                        std::span<const ContestState* const> scope_states,
-                        std::span<const std::vector<bool>* const> scope_dead,
+void Contest::find_dead(const ContestState& state, Clock threshold, std::span<const Clock> now,
+                        const std::function<bool(ScopeId, int64_t)>& is_dead_in,
                         std::vector<bool>& dead) const {
   dead.clear();
   for (ConfigurationId id = 0; id < state.configurations.size(); ++id) {
     const auto configuration = state.configurations[id];
-    bool is_dead = is_over(configuration, row);
+    bool is_dead = is_over(configuration, threshold, now);
     const auto references = references_of(configuration);
     for (ScopeId scope = 0; scope < scopes_.size() && !is_dead; ++scope) {
-      const auto reference = static_cast<Reference>(references[scope]);
-      if (reference == kNowhere) continue;
-      is_dead =
-          (*scope_dead[scope])[scopes_[scope]->configuration_of(*scope_states[scope], reference)];
+      if (references[scope] != kNowhere) is_dead = is_dead_in(scope, references[scope]);
     }
     dead.push_back(is_dead);
   }
@@ -202,16 +227,17 @@ Followed AllContest::follow(Reference reference, uint32_t transition) {
 }
 
 std::unique_ptr<Contest> make_contest(Strategy strategy, const Cea& cea, const ClassTrie& classes,
-                                      bool has_window, std::vector<Contest*> scopes) {
+                                      RegisterMachine& machine, bool has_window,
+                                      std::vector<ScopeContests*> scopes) {
   switch (strategy) {
     case Strategy::kAll:
-      return std::make_unique<AllContest>(cea, classes, false, std::move(scopes));
+      return std::make_unique<AllContest>(cea, classes, machine, false, std::move(scopes));
     case Strategy::kNext:
     case Strategy::kLast:
-      return std::make_unique<OrderedContest>(strategy, cea, classes, has_window,
+      return std::make_unique<OrderedContest>(strategy, cea, classes, machine, has_window,
                                               std::move(scopes));
     case Strategy::kMax:
-      return std::make_unique<MaximalContest>(cea, classes, has_window, std::move(scopes));
+      return std::make_unique<MaximalContest>(cea, classes, machine, has_window, std::move(scopes));
   }
   return nullptr;
 }

@@ -19,29 +19,21 @@ void sort_and_unite(std::vector<Reference>& references) {
 
 }  // namespace
 
-ContestEvaluator::ContestEvaluator(Strategy strategy, const Cea& cea, const ClassTrie& classes,
+ContestEvaluator::ContestEvaluator(Strategy strategy, const Cea& cea, ClassTrie& classes,
                                    bool has_window, uint32_t valuation_count_max)
     : cea_(cea),
       classes_(classes),
+      machine_(cea, classes, valuation_count_max),
+      tree_(strategy, cea, {classes, machine_}, has_window),
+      keeps_history_(tree_.needs_history()),
       compares_(strategy != Strategy::kAll),
       valuation_count_max_(valuation_count_max) {
-  add_level(strategy, cea, has_window);
-}
-
-uint32_t ContestEvaluator::add_level(Strategy strategy, const Cea& cea, bool has_window) {
-  Level level;
-  std::vector<Contest*> contests;
-  for (const Scope& scope : cea.scopes()) {
-    level.scopes.push_back(add_level(scope.strategy, *scope.operand, false));
-    contests.push_back(levels_[level.scopes.back()].contest.get());
-  }
-  level.contest = make_contest(strategy, cea, classes_, has_window, std::move(contests));
-  levels_.push_back(std::move(level));
-  return static_cast<uint32_t>(levels_.size() - 1);
+  machine_.set_first_of_history(cea.register_count());
 }
 
 void ContestEvaluator::bind(const std::vector<Interval>& intervals) {
-  for (Level& level : levels_) level.contest->bind(intervals);
+  machine_.bind_intervals(intervals);
+  tree_.bind(intervals);
   is_bound_ = true;
 }
 
@@ -49,38 +41,20 @@ std::unique_ptr<StrategyRuns> ContestEvaluator::make_runs() const {
   auto runs = std::make_unique<ContestRuns>();
   runs->before = cea_.initial();
   sort_and_unite(runs->before);
-  runs->states.resize(levels_.size());
+  tree_.start(runs->tree);
   return runs;
 }
 
 // ---------------------------------------------------------------------------------------------
 // A row
 
-std::span<const StateId> ContestEvaluator::starts_of(const ContestRuns& runs, size_t level) const {
-  const bool is_outermost = level + 1 == levels_.size();
-  return is_outermost ? std::span(runs.before) : levels_[level].contest->cea().initial();
-}
-
-bool ContestEvaluator::is_unaffected(const ContestRuns& runs, ClassId cls) {
-  for (size_t i = 0; i < levels_.size(); ++i) {
-    if (!levels_[i].contest->is_unaffected(runs.states[i], starts_of(runs, i), cls)) return false;
-  }
-  return true;
-}
-
-void ContestEvaluator::open_all(const ContestRuns& runs, ClassId cls, const Row& row) {
+// Configurations without an open match are of no use where nobody is compared.
+void ContestEvaluator::find_wanted(const ContestRuns& runs) {
   wanted_.clear();
-  const size_t outermost = levels_.size() - 1;
-  if (!compares_) {  // Configurations without an open match are of no use.
-    wanted_.assign(runs.states[outermost].configurations.size() + 1, false);
-    for (const Bundle& bundle : runs.bundles.all) {
-      for (Reference reference : runs.keys[bundle.kind]) wanted_[reference] = true;
-    }
-  }
-  for (size_t i = 0; i < levels_.size(); ++i) {
-    const std::vector<bool> everything;
-    levels_[i].contest->open(runs.states[i], starts_of(runs, i), cls, row,
-                             i == outermost ? wanted_ : everything);
+  if (compares_) return;
+  wanted_.assign(runs.tree.own.configurations.size() + 1, false);
+  for (const Bundle& bundle : runs.bundles.all) {
+    for (Reference reference : runs.keys[bundle.kind]) wanted_[reference] = true;
   }
 }
 
@@ -131,24 +105,35 @@ void ContestEvaluator::plan_row(const ContestRuns& runs) {
 void ContestEvaluator::advance(StrategyRuns& opaque, ClassId cls, const Row& row, Graph& graph,
                                std::vector<Root>& roots) {
   ContestRuns& runs = cast(opaque);
-  runs.last = row;
+  read_clocks(row, runs.now);
+  runs.threshold = row.threshold;
   while (!runs.bundles.all.empty() && runs.bundles.all.back().max_start < row.threshold) {
     runs.bundles.pop();
   }
   ++operations_;
-  if (is_unaffected(runs, cls)) return;
-  open_all(runs, cls, row);
-  plan_row(runs);
-  step_.take(runs.bundles, row, graph, roots);
-  for (size_t i = 0; i < levels_.size(); ++i) levels_[i].contest->close(runs.states[i]);
-  runs.keys.copy(keys_.all());
-  runs.before = watch(cea_, classes_, cls, runs.before);
+  const bool is_kept = keeps_history_ && tree_.matters(cls);
+  const bool is_unaffected = tree_.is_unaffected(runs.tree, runs.before, cls);
+  if (!is_kept && is_unaffected) return;
+  machine_.load(row, cls);
+  if (!is_unaffected) step(runs, cls, row, graph, roots);
+  if (is_kept) runs.history.add(cls, runs.now, cea_.history(), machine_);
   check_size(runs);
 }
 
+void ContestEvaluator::step(ContestRuns& runs, ClassId cls, const Row& row, Graph& graph,
+                            std::vector<Root>& roots) {
+  find_wanted(runs);
+  const ContestRow at{cls, row, runs.history, runs.history.size()};
+  tree_.open(runs.tree, runs.before, {}, at, wanted_);
+  plan_row(runs);
+  step_.take(runs.bundles, row, graph, roots);
+  tree_.close(runs.tree);
+  runs.keys.copy(keys_.all());
+  runs.before = watch(cea_, classes_, cls, runs.before);
+}
+
 void ContestEvaluator::check_size(const ContestRuns& runs) const {
-  size_t count = runs.keys.value_count();
-  for (const ContestState& state : runs.states) count += state.size();
+  const size_t count = runs.keys.value_count() + runs.tree.size() + runs.history.size();
   if (count <= valuation_count_max_) return;
   throw Error(ErrorKind::kLimit, "the open matches of a part stand in more than " +
                                      std::to_string(valuation_count_max_) +
@@ -162,47 +147,28 @@ void ContestEvaluator::consume(StrategyRuns& opaque) {
   ContestRuns& runs = cast(opaque);
   runs.bundles.clear();
   runs.keys.clear();
-  runs.states.back().clear();
-}
-
-// By contest and configuration, whether its runs can end no more.
-std::vector<std::vector<bool>> ContestEvaluator::find_dead(const ContestRuns& runs) const {
-  std::vector<std::vector<bool>> dead(levels_.size());
-  for (size_t i = 0; i < levels_.size(); ++i) {
-    std::vector<const ContestState*> states;
-    std::vector<const std::vector<bool>*> scope_dead;
-    for (uint32_t scope : levels_[i].scopes) {
-      states.push_back(&runs.states[scope]);
-      scope_dead.push_back(&dead[scope]);
-    }
-    levels_[i].contest->find_dead(runs.states[i], runs.last, states, scope_dead, dead[i]);
-  }
-  return dead;
+  runs.tree.own.clear();
 }
 
 // Bundles without a run that can still end are dropped. Configurations refer to each other, so they
 // are dropped by the next row that changes anything, or here, if not one of them can still end.
 void ContestEvaluator::expire(StrategyRuns& opaque, Clock threshold) {
   ContestRuns& runs = cast(opaque);
-  runs.last.threshold = std::max(runs.last.threshold, threshold);
+  runs.threshold = std::max(runs.threshold, threshold);
   while (!runs.bundles.all.empty() && runs.bundles.all.back().max_start < threshold) {
     runs.bundles.pop();
   }
   if (is_bound_) {
-    const std::vector<std::vector<bool>> dead = find_dead(runs);
-    const auto can_end = [&](Reference reference) {
-      const Contest& contest = *levels_.back().contest;
-      return !dead.back()[contest.configuration_of(runs.states.back(), reference)];
-    };
+    std::vector<bool> dead;
+    const bool is_alive = tree_.find_dead(runs.tree, runs.threshold, runs.now, dead);
     runs.bundles.keep_if([&](const Bundle& bundle, std::span<const Clock>) {
-      return std::ranges::any_of(runs.keys[bundle.kind], can_end);
+      return std::ranges::any_of(runs.keys[bundle.kind], [&](Reference reference) {
+        return !dead[outermost().configuration_of(runs.tree.own, reference)];
+      });
     });
-    const bool all_dead = std::ranges::all_of(dead, [](const std::vector<bool>& configurations) {
-      return std::ranges::find(configurations, false) == configurations.end();
-    });
-    if (all_dead) {
+    if (!is_alive) {
       runs.keys.clear();
-      for (ContestState& state : runs.states) state.clear();
+      tree_.start(runs.tree);
     }
   }
   runs.bundles.cut_lists(threshold);
@@ -210,32 +176,39 @@ void ContestEvaluator::expire(StrategyRuns& opaque, Clock threshold) {
 
 bool ContestEvaluator::is_idle(const StrategyRuns& opaque) const {
   const ContestRuns& runs = cast(opaque);
-  return runs.bundles.all.empty() &&
-         std::ranges::all_of(runs.states, [](const ContestState& s) { return s.is_empty(); }) &&
+  return runs.bundles.all.empty() && runs.tree.is_empty() && runs.history.size() == 0 &&
          runs.before == cast(*make_runs()).before;
 }
 
 void ContestEvaluator::mark_nodes(const StrategyRuns& opaque, Compaction& compaction) const {
   const ContestRuns& runs = cast(opaque);
-  runs.bundles.mark_nodes(compaction, runs.last.threshold);
+  runs.bundles.mark_nodes(compaction, runs.threshold);
 }
 
 void ContestEvaluator::move_nodes(StrategyRuns& opaque, const Compaction& compaction) const {
   cast(opaque).bundles.move_nodes(compaction);
 }
 
+// Drops the strings and the open matches that no run holds any more.
+void ContestEvaluator::trim(std::span<StrategyRuns* const> all) {
+  machine_.trim(
+      [&](auto visit) {
+        for (StrategyRuns* opaque : all) {
+          tree_.for_each_register(cast(*opaque).tree, visit);
+          cast(*opaque).history.for_each_register(visit);
+        }
+      },
+      [] {});
+}
+
 size_t ContestEvaluator::bytes(const StrategyRuns& opaque) const {
   const ContestRuns& runs = cast(opaque);
-  size_t total = sizeof(ContestRuns) + runs.before.capacity() * sizeof(StateId) +
-                 runs.keys.bytes() + runs.bundles.bytes();
-  for (const ContestState& state : runs.states) total += sizeof(ContestState) + state.bytes();
-  return total;
+  return sizeof(ContestRuns) + runs.before.capacity() * sizeof(StateId) + runs.keys.bytes() +
+         runs.bundles.bytes() + runs.tree.bytes() + runs.history.bytes();
 }
 
 uint64_t ContestEvaluator::operations() const {
-  uint64_t total = operations_ + step_.operations();
-  for (const Level& level : levels_) total += level.contest->operations();
-  return total;
+  return operations_ + step_.operations() + tree_.operations() + machine_.operations();
 }
 
 }  // namespace catena

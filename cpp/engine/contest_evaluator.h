@@ -1,4 +1,5 @@
-// The evaluator of NEXT, LAST and MAX over automata with clocks, for the query and inside it.
+// The evaluator of NEXT, LAST and MAX over automata with clocks or registers, for the query and
+// inside it.
 //
 // Every strategy that compares runs is a contest (contest.h): those inside the formula, each over
 // the automaton of its operand, and the query's own over the whole, which compares nobody if the
@@ -17,35 +18,39 @@
 // Contest::is_unaffected.
 //
 // Cost per row: linear in the configurations, standings and references alive, all told apart by the
-// times that clocks show and, under a window of the query, by starts; never in the runs. A part may
-// hold `valuation_count_max` of them; passing that is an Error of kind kLimit.
+// times that clocks show, the values that registers hold and, under a window of the query, by
+// starts; never in the runs. A part may hold `valuation_count_max` of them; passing that is an
+// Error of kind kLimit.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "engine/bundles.h"
-#include "engine/contest.h"
+#include "engine/contest_tree.h"
 #include "engine/strategy.h"
 
 namespace catena {
 
 class ContestRuns : public StrategyRuns {
  public:
-  std::vector<StateId> before;       // What runs of the outermost automaton start from.
-  Row last{0, 0, kClockMin};         // The last row that was read.
-  std::vector<ContestState> states;  // By contest.
-  Sequences<Reference> keys;         // Sets of references, by the kinds of bundles.
+  std::vector<StateId> before;      // What runs of the outermost automaton start from.
+  Clock now[kClockKindCount] = {};  // The clocks of the last row that was read.
+  Clock threshold = kClockMin;      // Of the window, as far as known.
+  TreeState tree;                   // Of the query's own contest.
+  ContestHistory history;           // If a scope is lent registers.
+  Sequences<Reference> keys;        // Sets of references, by the kinds of bundles.
   Bundles bundles;
 };
 
 class ContestEvaluator : public StrategyEvaluator {
  public:
   // The references must outlive this object.
-  ContestEvaluator(Strategy strategy, const Cea& cea, const ClassTrie& classes, bool has_window,
+  ContestEvaluator(Strategy strategy, const Cea& cea, ClassTrie& classes, bool has_window,
                    uint32_t valuation_count_max);
 
   void bind(const std::vector<Interval>& intervals) override;
+  void bind_program(const Program& program) override { machine_.bind(program); }
   std::unique_ptr<StrategyRuns> make_runs() const override;
   void advance(StrategyRuns& runs, ClassId cls, const Row& row, Graph& graph,
                std::vector<Root>& roots) override;
@@ -58,39 +63,35 @@ class ContestEvaluator : public StrategyEvaluator {
   std::unique_ptr<StrategyRuns> read(ByteReader& in, const Graph& graph) override;
   size_t bytes(const StrategyRuns& runs) const override;
   uint64_t operations() const override;
-  bool wants_trim() const override { return false; }
-  void trim(std::span<StrategyRuns* const>) override {}
+  size_t shared_bytes() const override { return machine_.bytes(); }
+  // Of the strings and open matches that registers hold.
+  bool wants_trim() const override { return machine_.wants_trim(); }
+  void trim(std::span<StrategyRuns* const> all) override;
 
  private:
-  // A contest, and where the contests of its automaton's scopes are: before it.
-  struct Level {
-    std::unique_ptr<Contest> contest;
-    std::vector<uint32_t> scopes;
-  };
   struct Edge {
     MarksId marks;
     bool is_final;
     std::vector<Reference> targets;
   };
 
-  uint32_t add_level(Strategy strategy, const Cea& cea, bool has_window);
-  Contest& outermost() { return *levels_.back().contest; }
-  std::span<const StateId> starts_of(const ContestRuns& runs, size_t level) const;
-  bool is_unaffected(const ContestRuns& runs, ClassId cls);
-  void open_all(const ContestRuns& runs, ClassId cls, const Row& row);
+  Contest& outermost() { return tree_.contest(); }
+  void step(ContestRuns& runs, ClassId cls, const Row& row, Graph& graph, std::vector<Root>& roots);
+  void find_wanted(const ContestRuns& runs);
   void plan_row(const ContestRuns& runs);
   void add_edges(uint32_t source, std::span<const Reference> references);
   Edge& edge_of(MarksId marks);
   void check_size(const ContestRuns& runs) const;
-  std::vector<std::vector<bool>> find_dead(const ContestRuns& runs) const;
-  void read_bundle(ByteReader& in, const Graph& graph, ContestRuns& runs) const;
+  void read_bundle(ByteReader& in, const Graph& graph, ContestRuns& runs);
 
   const Cea& cea_;
-  const ClassTrie& classes_;
+  ClassTrie& classes_;
+  RegisterMachine machine_;
+  ContestTree tree_;
+  bool keeps_history_;
   bool compares_;  // The outermost contest does.
   bool is_bound_ = false;
   uint32_t valuation_count_max_;
-  std::vector<Level> levels_;  // The outermost one last.
   BundleStep step_;
   SequenceTable<Reference> keys_;  // After the row.
   std::vector<Edge> edges_;        // Of one source; those up to edge_count_ are in use.

@@ -183,7 +183,6 @@ void Engine::evaluate(const Batch& batch, const BatchPlan& plan, ResultSet& resu
     if (state_.graph->size() >= compact_at_) compact();
     if (state_.parts.wants_sweep()) compact();
     if (frontiers_.size() >= frontier_count_max_) shrink_frontiers();
-    if (strategy_ && strategy_->wants_trim()) trim_strategy();
   }
 }
 
@@ -285,6 +284,7 @@ void Engine::visit(PartState& part, ClassId cls, const BatchPlan& plan, size_t r
     strategy_->advance(*part.runs, cls,
                        {place, time, part.row_count, attributes_, &values, in_values},
                        *state_.graph, roots);
+    if (strategy_->wants_trim()) trim_strategy();
   } else {
     evaluator_.advance(part, cls, place, *state_.graph, roots);
   }
@@ -414,7 +414,8 @@ EngineStats Engine::stats() const {
           .graph_nodes = state_.graph->size(),
           .graph_bytes = state_.graph->bytes(),
           .parts = state_.parts.size(),
-          .part_bytes = state_.parts.bytes(strategy_.get()),
+          .part_bytes =
+              state_.parts.bytes(strategy_.get()) + (strategy_ ? strategy_->shared_bytes() : 0),
           .det_states = determinizer_.state_count(),
           .frontiers = frontiers_.size(),
           .classes = classes_.num_classes()};

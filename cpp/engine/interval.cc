@@ -37,6 +37,23 @@ bool Interval::is_past(Clock then, Clock now) const {
   return is_above_high(float_difference(then, now));
 }
 
+bool Interval::is_settled(Clock then, Clock now) const {
+  if (is_past(then, now)) return true;
+  return bounds_from_below() && contains(then, now);
+}
+
+Clock Interval::long_ago() const {
+  return is_float_ ? clock_of_float(-std::numeric_limits<double>::infinity()) : kClockMin + 1;
+}
+
+bool Interval::bounds_from_above() const {
+  return is_float_ ? float_low_ < 0 || (float_low_ == 0 && !low_open_) : low_ <= 0;
+}
+
+bool Interval::bounds_from_below() const {
+  return is_float_ ? float_high_ == std::numeric_limits<double>::infinity() : high_ == kForEver;
+}
+
 Clock Interval::threshold(Clock now) const {
   if (is_float_) return earliest_float_clock(float_of_clock(now), float_high_, high_open_);
   Clock result;

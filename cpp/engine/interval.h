@@ -34,6 +34,17 @@ class Interval {
     return is_unlimited ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(high_);
   }
 
+  // True if the outcome will not change any more, whatever time passes.
+  bool is_settled(Clock then, Clock now) const;
+
+  // A reset so long ago that every interval of this one's kind is settled.
+  Clock long_ago() const;
+
+  // Without a lower end, and without an upper one: whether a later reset, or an earlier one, serves
+  // at least as well.
+  bool bounds_from_above() const;
+  bool bounds_from_below() const;
+
   // True if this one ends later than the other; of one query, so both of the same type.
   bool ends_after(const Interval& other) const;
 

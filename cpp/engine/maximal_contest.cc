@@ -7,9 +7,9 @@
 
 namespace catena {
 
-MaximalContest::MaximalContest(const Cea& cea, const ClassTrie& classes, bool has_window,
-                               std::vector<Contest*> scopes)
-    : Contest(cea, classes, has_window, std::move(scopes)), pairs_(cea) {}
+MaximalContest::MaximalContest(const Cea& cea, const ClassTrie& classes, RegisterMachine& machine,
+                               bool has_window, std::vector<ScopeContests*> scopes)
+    : Contest(cea, classes, machine, has_window, std::move(scopes)), pairs_(cea) {}
 
 void MaximalContest::select() {
   asked_.clear();

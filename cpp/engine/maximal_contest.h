@@ -34,8 +34,8 @@ namespace catena {
 
 class MaximalContest : public Contest {
  public:
-  MaximalContest(const Cea& cea, const ClassTrie& classes, bool has_window,
-                 std::vector<Contest*> scopes);
+  MaximalContest(const Cea& cea, const ClassTrie& classes, RegisterMachine& machine,
+                 bool has_window, std::vector<ScopeContests*> scopes);
 
   Followed follow(Reference reference, uint32_t transition) override;
   void close(ContestState& state) override;

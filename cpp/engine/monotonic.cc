@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "engine/frontier.h"
+#include "engine/liveness.h"
 
 namespace catena {
 namespace {
@@ -24,7 +25,7 @@ MonotonicEvaluator::MonotonicEvaluator(const Cea& cea, const ClassTrie& classes,
       classes_(classes),
       determinizer_(cea, classes, state_count_max),
       width_(1 + cea.clock_count()),
-      live_(live_clocks(cea)),
+      live_(live_values(cea)),
       unset_(width_, kClockMin) {
   assert(cea.clock_count() <= kMonotonicClocksMax);
 }

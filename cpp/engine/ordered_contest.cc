@@ -13,8 +13,10 @@ constexpr uint64_t kWorst = std::numeric_limits<uint64_t>::max();
 }  // namespace
 
 OrderedContest::OrderedContest(Strategy strategy, const Cea& cea, const ClassTrie& classes,
-                               bool has_window, std::vector<Contest*> scopes)
-    : Contest(cea, classes, has_window, std::move(scopes)), is_next_(strategy == Strategy::kNext) {}
+                               RegisterMachine& machine, bool has_window,
+                               std::vector<ScopeContests*> scopes)
+    : Contest(cea, classes, machine, has_window, std::move(scopes)),
+      is_next_(strategy == Strategy::kNext) {}
 
 OrderedContest::Key OrderedContest::key_of(uint32_t rank, bool is_marked) const {
   const Key passes = is_marked ? 0 : 1;

@@ -27,8 +27,8 @@ namespace catena {
 
 class OrderedContest : public Contest {
  public:
-  OrderedContest(Strategy strategy, const Cea& cea, const ClassTrie& classes, bool has_window,
-                 std::vector<Contest*> scopes);
+  OrderedContest(Strategy strategy, const Cea& cea, const ClassTrie& classes,
+                 RegisterMachine& machine, bool has_window, std::vector<ScopeContests*> scopes);
 
   Followed follow(Reference reference, uint32_t transition) override;
   void close(ContestState& state) override;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/snapshot.h"
+
 namespace catena {
 namespace {
 
@@ -98,17 +100,9 @@ bool contains(const std::vector<T>& set, const T& value) {
 
 }  // namespace
 
-Value read_register(const RegisterView& view, RegisterId id) {
-  const uint32_t at = view.layout.offsets[id];
-  if (at == RegisterLayout::kAbsent) return {};
-  return {static_cast<ValueTag>(view.words[at]), view.words[at + 1], view.words[at + 2]};
-}
-
-void append_register(const Value& value, std::vector<Clock>& words) {
-  words.push_back(static_cast<Clock>(value.tag));
-  words.push_back(value.low);
-  words.push_back(value.high);
-}
+RegisterMachine::RegisterMachine(const Cea& cea, const ClassTrie& classes,
+                                 uint32_t valuation_count_max)
+    : cea_(cea), absences_(cea, classes, valuation_count_max) {}
 
 // ---------------------------------------------------------------------------------------------
 // The program
@@ -171,19 +165,31 @@ std::optional<Probe> RegisterMachine::find_probe(uint32_t index) const {
   return std::nullopt;
 }
 
-void RegisterMachine::load(const RowValues& values, size_t row) {
+void RegisterMachine::load(const Row& row, ClassId cls) {
+  turn_to({row, cls, false, {}});
+  if (!row.values) return;
+  const RowValues& values = *row.values;
   for (size_t i = 0; i < values.nodes.size(); ++i) {
-    scratch_[values.nodes[i]] = values.of_row[i][row];
+    scratch_[values.nodes[i]] = values.of_row[i][row.in_values];
   }
 }
 
+void RegisterMachine::turn_to(const AtHand& row) {
+  at_hand_ = row;
+  absences_.load(row.row, row.cls, row.is_again);
+}
+
 bool RegisterMachine::holds(ConditionId condition, const RegisterView& run) {
+  if (const auto& follow = cea_.condition_follow(condition)) {
+    return absences_.ends(*follow, run, *this);
+  }
   const Order& order = conditions_[condition];
   evaluate(order, run);
   return truth_of(scratch_[order.back()]) == kTrue;
 }
 
 Value RegisterMachine::updated(UpdateId update, const RegisterView& run) {
+  if (const auto& follow = cea_.update_follow(update)) return absences_.after(*follow, run, *this);
   const Order& order = updates_[update];
   evaluate(order, run);
   const Value& value = scratch_[order.back()];
@@ -284,7 +290,10 @@ Value RegisterMachine::accumulate(const Node& node, const Value& before, const V
 }
 
 Value RegisterMachine::evaluate_node(const Node& node, const RegisterView& run) const {
-  if (node.op == Op::kRegister) return read_register(run, node.column);
+  if (node.op == Op::kRegister) {
+    if (node.column < first_of_history_) return read_register(run, node.column);
+    return register_at(at_hand_.words, size_t{kRegisterWords} * (node.column - first_of_history_));
+  }
   if (node.op == Op::kUnbound) return {};
   const Value& left = scratch_[node.left];
   const Value& right = scratch_[is_unary(node.op) ? node.left : node.right];
@@ -329,6 +338,19 @@ Value RegisterMachine::evaluate_node(const Node& node, const RegisterView& run) 
     default:
       return is_comparison(node.op) ? compare(node, left, right) : arithmetic(node, left, right);
   }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Snapshots
+
+void RegisterMachine::write(RegisterId id, const Value& value, ByteWriter& out) const {
+  if (absences_.is_held_by(id)) return absences_.write(value, out, *this);
+  write_value(out, value, pool_);
+}
+
+Value RegisterMachine::read(RegisterId id, ByteReader& in) {
+  if (absences_.is_held_by(id)) return absences_.read(id, in, *this);
+  return read_value(in, pool_);
 }
 
 }  // namespace catena

@@ -7,8 +7,10 @@
 //
 //   (A AS x ; B AS y) FILTER y.v - 1 > x.v     by row: v - 1; by run: is it larger than register 0?
 //
-// A run's registers are words in a row of numbers: a tag, and two for the value (`kRegisterWords`).
-// Which registers a run has, and where, is its layout: those that are not live are left out.
+// Where a run's registers lie is told by register_view.h.
+//
+// What is asked of open matches that a register holds is no part of the program: it goes to
+// absences.h, under the numbers that the automaton says.
 //
 // A condition of the form `registers op row` can be answered by an index on what is left of the op
 // (`probe_of`).
@@ -18,6 +20,8 @@
 // is all that an evaluator of configurations needs to know of registers.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -26,26 +30,12 @@
 #include "columns/classifier.h"
 #include "columns/program.h"
 #include "columns/value.h"
+#include "engine/absences.h"
+#include "engine/register_view.h"
+#include "engine/row.h"
 #include "engine/string_pool.h"
 
 namespace catena {
-
-inline constexpr uint32_t kRegisterWords = 3;
-
-// Where the registers of a run lie among its words.
-struct RegisterLayout {
-  static constexpr uint32_t kAbsent = 0xffffffffu;
-
-  std::vector<uint32_t> offsets;  // By register; kAbsent if it is not kept.
-};
-
-struct RegisterView {
-  std::span<const Clock> words;
-  const RegisterLayout& layout;
-};
-
-Value read_register(const RegisterView& view, RegisterId id);
-void append_register(const Value& value, std::vector<Clock>& words);
 
 // How a condition compares what registers hold with what the row has: `key op value`.
 struct Probe {
@@ -59,13 +49,31 @@ struct Probe {
 
 class RegisterMachine {
  public:
+  // The references must outlive this object. Of what must be absent a set of open matches may have
+  // `valuation_count_max` members.
+  RegisterMachine(const Cea& cea, const ClassTrie& classes, uint32_t valuation_count_max);
+
   void bind(const Program& program);
+  void bind_intervals(const std::vector<Interval>& intervals) { absences_.bind(intervals); }
 
   // Changes with every `bind`: nodes have other numbers then.
   uint32_t version() const { return version_; }
 
   // The row that conditions and updates read from now on.
-  void load(const RowValues& values, size_t row);
+  void load(const Row& row, ClassId cls);
+
+  // Registers from this number on are not a run's: they are those of a row that is read again.
+  void set_first_of_history(RegisterId first) { first_of_history_ = first; }
+  // The row that is read, for the first time or again.
+  struct AtHand {
+    Row row{0, 0, 0};
+    ClassId cls = 0;
+    bool is_again = false;
+    std::span<const Clock> words;  // What is kept of it, if it is read again.
+  };
+  const AtHand& at_hand() const { return at_hand_; }
+  // Goes on to a row that is read again, or back to the one that was loaded.
+  void turn_to(const AtHand& row);
 
   bool holds(ConditionId condition, const RegisterView& run);
   // A value that may be put into a register: its text, if it is one, is in the pool.
@@ -77,9 +85,25 @@ class RegisterMachine {
   // What the row has; null if nothing compares with it.
   Value row_value(const Probe& probe) const { return scratch_[probe.value]; }
 
+  // For snapshots: what a register holds. A reader throws Error of kind kSnapshot unless the
+  // register may hold it.
+  void write(RegisterId id, const Value& value, ByteWriter& out) const;
+  Value read(RegisterId id, ByteReader& in);
+
+  // Whether so much has come that `trim` pays: given all words of registers that are in use, by
+  // for_each(visit) with visit(tag, low), it drops what is not and numbers the rest anew; then it
+  // calls done(). Throws Error of kind kLimit if what is in use is too much.
+  bool wants_trim() const { return pool_.size() >= trim_at_ || absences_.wants_trim(); }
+  template <typename ForEach, typename Done>
+  void trim(ForEach for_each, Done done);
+
+  // Of the strings and open matches that registers hold; and steps taken over open matches.
+  size_t bytes() const { return pool_.bytes() + absences_.bytes(); }
+  uint64_t operations() const { return absences_.operations(); }
+
   std::string_view text_of(const Value& value) const;
-  StringPool& pool() { return pool_; }
   const StringPool& pool() const { return pool_; }
+  StringPool& pool() { return pool_; }
 
  private:
   using Order = std::vector<uint32_t>;  // Nodes that depend on the run, operands first.
@@ -93,8 +117,13 @@ class RegisterMachine {
   Value accumulate(const Node& node, const Value& before, const Value& value) const;
   int text_order(const Value& left, const Value& right) const;
 
+  static constexpr uint32_t kTrimMin = 4096;
+
+  const Cea& cea_;
   Program program_;
   uint32_t version_ = 0;
+  RegisterId first_of_history_ = std::numeric_limits<RegisterId>::max();
+  AtHand at_hand_;
   std::vector<bool> of_run_;     // By node.
   std::vector<bool> reads_row_;  // By node: itself or by way of its operands.
   std::vector<Order> conditions_;
@@ -103,6 +132,30 @@ class RegisterMachine {
   std::vector<Order> keys_;                   // By condition.
   std::vector<Value> scratch_;  // By node: literals, what was loaded, what was computed.
   StringPool pool_;
+  uint32_t trim_at_ = kTrimMin;  // Strings.
+  Absences absences_;
 };
+
+template <typename ForEach, typename Done>
+void RegisterMachine::trim(ForEach for_each, Done done) {
+  std::vector<bool> strings(pool_.size(), false);
+  std::vector<bool> sets(absences_.size(), false);
+  for_each([&](Clock tag, Clock& low) {
+    if (tag == static_cast<Clock>(ValueTag::kString)) strings[static_cast<size_t>(low)] = true;
+    if (tag == static_cast<Clock>(ValueTag::kMatches)) sets[static_cast<size_t>(low)] = true;
+  });
+  absences_.mark_held(sets);
+  absences_.for_each_string(sets, [&](uint32_t number) { strings[number] = true; });
+  const std::vector<uint32_t> moved_strings = pool_.keep(strings);
+  const std::vector<uint32_t> moved_sets = absences_.keep(sets, moved_strings);
+  for_each([&](Clock tag, Clock& low) {
+    const auto number = static_cast<size_t>(low);
+    if (tag == static_cast<Clock>(ValueTag::kString)) low = moved_strings[number];
+    if (tag == static_cast<Clock>(ValueTag::kMatches)) low = moved_sets[number];
+  });
+  trim_at_ = std::max(kTrimMin, 2 * pool_.size());
+  done();
+  absences_.check_kept();
+}
 
 }  // namespace catena

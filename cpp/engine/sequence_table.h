@@ -23,6 +23,10 @@ class Sequences {
     const size_t begin = place == 0 ? 0 : ends_[place - 1];
     return std::span(values_).subspan(begin, ends_[place] - begin);
   }
+  std::span<T> at(uint32_t place) {
+    const size_t begin = place == 0 ? 0 : ends_[place - 1];
+    return std::span(values_).subspan(begin, ends_[place] - begin);
+  }
   void add(std::span<const T> sequence) {
     values_.insert(values_.end(), sequence.begin(), sequence.end());
     ends_.push_back(values_.size());

@@ -33,6 +33,27 @@ std::vector<StateId> read_state_set(ByteReader& in, const Cea& cea) {
   return set;
 }
 
+// Its tag, as u8; then what the tag needs.
+void write_value(ByteWriter& out, const Value& value, const StringPool& pool) {
+  out.u8(static_cast<uint8_t>(value.tag));
+  if (!value.is_known()) return;
+  if (value.tag == ValueTag::kString) return out.text(pool.text(static_cast<uint32_t>(value.low)));
+  out.i64(value.low);
+  if (value.tag == ValueTag::kWide) out.i64(value.high);
+}
+
+Value read_value(ByteReader& in, StringPool& pool) {
+  const uint8_t tag = in.u8();
+  require_intact(tag < kValueTagCount && tag != static_cast<uint8_t>(ValueTag::kMatches),
+                 "a register holds an unknown kind of value");
+  Value value{static_cast<ValueTag>(tag), 0, 0};
+  if (!value.is_known()) return value;
+  if (value.tag == ValueTag::kString) return Value::of_pooled(pool.intern(in.text()));
+  value.low = in.i64();
+  if (value.tag == ValueTag::kWide) value.high = in.i64();
+  return value;
+}
+
 namespace {
 
 void write_graph(ByteWriter& out, const Graph& graph) {

@@ -15,8 +15,10 @@
 #include "automaton/determinizer.h"
 #include "base/bytes.h"
 #include "base/envelope.h"
+#include "columns/value.h"
 #include "engine/frontier.h"
 #include "engine/strategy.h"
+#include "engine/string_pool.h"
 
 namespace catena {
 
@@ -39,6 +41,10 @@ NodeRef checked_ref(const Graph& graph, uint32_t bits);
 // A set of automaton states, which is not empty and sorted.
 void write_state_set(ByteWriter& out, std::span<const StateId> set);
 std::vector<StateId> read_state_set(ByteReader& in, const Cea& cea);
+
+// What a register holds, unless open matches (absences.h); a string with its text.
+void write_value(ByteWriter& out, const Value& value, const StringPool& pool);
+Value read_value(ByteReader& in, StringPool& pool);
 
 // Fills in the state, which must be new; gives `extra` back.
 std::string read_snapshot(const SnapshotContext& context, std::string_view bytes,

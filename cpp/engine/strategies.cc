@@ -12,14 +12,13 @@ std::unique_ptr<StrategyEvaluator> make_strategy(Strategy strategy, const Cea& c
                                                  ClassTrie& classes, bool has_window,
                                                  uint32_t state_count_max,
                                                  uint32_t valuation_count_max) {
-  const bool compares_clocks = cea.clock_count() > 0 && strategy != Strategy::kAll;
-  if (compares_clocks || !cea.scopes().empty()) {
-    assert(cea.condition_reads().empty());
+  const bool has_words =
+      cea.clock_count() > 0 || cea.register_count() > 0 || !cea.condition_reads().empty();
+  if ((has_words && strategy != Strategy::kAll) || !cea.scopes().empty()) {
     return std::make_unique<ContestEvaluator>(strategy, cea, classes, has_window,
                                               valuation_count_max);
   }
-  if (cea.clock_count() > 0 || cea.register_count() > 0 || !cea.condition_reads().empty()) {
-    assert(strategy == Strategy::kAll);
+  if (has_words) {
     if (cea.is_monotonic()) {
       return std::make_unique<MonotonicEvaluator>(cea, classes, state_count_max);
     }

@@ -76,6 +76,9 @@ class StrategyEvaluator {
   virtual size_t bytes(const StrategyRuns& runs) const = 0;
   virtual uint64_t operations() const = 0;
 
+  // Bytes held for the runs of all parts together.
+  virtual size_t shared_bytes() const { return 0; }
+
   // Whether the cache of steps has grown so large that `trim`, given all runs there are, pays.
   virtual bool wants_trim() const = 0;
   virtual void trim(std::span<StrategyRuns* const> runs) = 0;

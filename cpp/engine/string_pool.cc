@@ -15,6 +15,12 @@ std::optional<uint32_t> StringPool::find(std::string_view text) const {
   return found->second;
 }
 
+size_t StringPool::bytes() const {
+  size_t bytes = numbers_.size() * (sizeof(std::string_view) + sizeof(uint32_t));
+  for (const std::string& text : texts_) bytes += sizeof(std::string) + text.capacity();
+  return bytes;
+}
+
 std::vector<uint32_t> StringPool::keep(const std::vector<bool>& is_used) {
   std::deque<std::string> old = std::move(texts_);
   texts_.clear();

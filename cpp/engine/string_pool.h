@@ -24,6 +24,7 @@ class StringPool {
   std::optional<uint32_t> find(std::string_view text) const;
   std::string_view text(uint32_t number) const { return texts_[number]; }
   uint32_t size() const { return static_cast<uint32_t>(texts_.size()); }
+  size_t bytes() const;
 
   // Drops the strings of which `is_used` is false; gives the new number of each of the others.
   std::vector<uint32_t> keep(const std::vector<bool>& is_used);

@@ -16,7 +16,10 @@ const TimedRuns& cast(const StrategyRuns& runs) { return static_cast<const Timed
 
 TimedEvaluator::TimedEvaluator(const Cea& cea, const ClassTrie& classes, uint32_t state_count_max,
                                uint32_t valuation_count_max)
-    : cea_(cea), table_(cea, classes, state_count_max), valuation_count_max_(valuation_count_max) {}
+    : cea_(cea),
+      table_(cea, classes, state_count_max),
+      machine_(cea, classes, valuation_count_max),
+      valuation_count_max_(valuation_count_max) {}
 
 std::unique_ptr<StrategyRuns> TimedEvaluator::make_runs() const {
   auto runs = std::make_unique<TimedRuns>();
@@ -30,6 +33,7 @@ std::unique_ptr<StrategyRuns> TimedEvaluator::make_runs() const {
 void TimedEvaluator::bind(const std::vector<Interval>& intervals) {
   intervals_ = intervals;
   is_bound_ = true;
+  machine_.bind_intervals(intervals);
   find_needs();
 }
 
@@ -93,8 +97,8 @@ bool TimedEvaluator::is_late(const TimedRuns& runs, TimedSetId set,
 // A row
 
 void TimedEvaluator::load(const Row& row) {
-  if (is_loaded_ || !row.values) return;
-  machine_.load(*row.values, row.in_values);
+  if (is_loaded_) return;
+  machine_.load(row, cls_);
   is_loaded_ = true;
 }
 
@@ -147,6 +151,7 @@ void TimedEvaluator::advance(StrategyRuns& opaque, ClassId cls, const Row& row, 
   read_clocks(row, runs.now);
   runs.threshold = row.threshold;
   is_loaded_ = false;
+  cls_ = cls;
   now_words_.clear();
   ++round_;
   ++operations_;
@@ -375,31 +380,26 @@ void TimedEvaluator::move_nodes(StrategyRuns& opaque, const Compaction& compacti
   cast(opaque).bundles.move_nodes(compaction);
 }
 
-// Drops the strings that no run holds any more.
+// Drops the strings and the open matches that no run holds any more.
 void TimedEvaluator::trim(std::span<StrategyRuns* const> all) {
-  StringPool& pool = machine_.pool();
-  std::vector<bool> is_used(pool.size(), false);
-  const auto for_each_string = [&](auto visit) {
-    for (StrategyRuns* opaque : all) {
-      BundleStore& bundles = cast(*opaque).bundles;
-      for (uint32_t place : bundles.in_order()) {
-        StoredBundle& one = bundles[place];
-        size_t word = table_.live_clocks(one.bundle.kind).size();
-        for (; word < one.values.size(); word += kRegisterWords) {
-          if (one.values[word] == static_cast<Clock>(ValueTag::kString))
-            visit(one.values[word + 1]);
-        }
-      }
-    }
+  for (StrategyRuns* runs : all) cast(*runs).bundles.drop_indexes();
+  const auto rehash = [&] {
+    for (StrategyRuns* runs : all) cast(*runs).bundles.rehash();
   };
-  for_each_string([&](Clock& number) { is_used[static_cast<size_t>(number)] = true; });
-  const std::vector<uint32_t> moved = pool.keep(is_used);
-  for_each_string([&](Clock& number) { number = moved[static_cast<size_t>(number)]; });
-  for (StrategyRuns* opaque : all) {
-    cast(*opaque).bundles.drop_indexes();
-    cast(*opaque).bundles.rehash();
-  }
-  trim_at_ = std::max(kTrimMin, 2 * pool.size());
+  machine_.trim(
+      [&](auto visit) {
+        for (StrategyRuns* opaque : all) {
+          BundleStore& bundles = cast(*opaque).bundles;
+          for (uint32_t place : bundles.in_order()) {
+            StoredBundle& one = bundles[place];
+            size_t word = table_.live_clocks(one.bundle.kind).size();
+            for (; word < one.values.size(); word += kRegisterWords) {
+              visit(one.values[word], one.values[word + 1]);
+            }
+          }
+        }
+      },
+      rehash);
 }
 
 size_t TimedEvaluator::bytes(const StrategyRuns& opaque) const {

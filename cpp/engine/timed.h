@@ -73,9 +73,12 @@ class TimedEvaluator : public StrategyEvaluator {
   void write(const StrategyRuns& runs, ByteWriter& out) const override;
   std::unique_ptr<StrategyRuns> read(ByteReader& in, const Graph& graph) override;
   size_t bytes(const StrategyRuns& runs) const override;
-  uint64_t operations() const override { return operations_ + step_.operations(); }
-  // Of the pool of strings.
-  bool wants_trim() const override { return machine_.pool().size() >= trim_at_; }
+  uint64_t operations() const override {
+    return operations_ + step_.operations() + machine_.operations();
+  }
+  size_t shared_bytes() const override { return machine_.bytes(); }
+  // Of the strings and open matches that registers hold.
+  bool wants_trim() const override { return machine_.wants_trim(); }
   void trim(std::span<StrategyRuns* const> all) override;
 
  private:
@@ -116,16 +119,15 @@ class TimedEvaluator : public StrategyEvaluator {
   const std::vector<Clock>& unset_words(TimedSetId set);
   void sweep(TimedRuns& runs, Clock threshold);
 
-  static constexpr uint32_t kTrimMin = 4096;
   static constexpr size_t kIndexMin = 8;  // Fewer bundles are looked through.
 
   const Cea& cea_;
   TimedTable table_;
   RegisterMachine machine_;
   uint32_t valuation_count_max_;
-  uint32_t trim_at_ = kTrimMin;
   bool is_bound_ = false;
   bool is_loaded_ = false;                    // The machine has the row at hand.
+  ClassId cls_ = 0;                           // Of that row.
   std::vector<Interval> intervals_;           // Empty before the first batch.
   std::vector<std::vector<uint32_t>> needs_;  // By state and clock; an interval, or as above.
   BundleStep step_;

@@ -3,35 +3,10 @@
 // docs/formats.md.
 #include <algorithm>
 
-#include "base/error.h"
 #include "engine/snapshot.h"
 #include "engine/timed.h"
 
 namespace catena {
-namespace {
-
-// A value with its tag: u8; then what the tag needs.
-void write_value(ByteWriter& out, const Value& value, const RegisterMachine& machine) {
-  out.u8(static_cast<uint8_t>(value.tag));
-  if (!value.is_known()) return;
-  if (value.tag == ValueTag::kString) return out.text(machine.text_of(value));
-  out.i64(value.low);
-  if (value.tag == ValueTag::kWide) out.i64(value.high);
-}
-
-Value read_value(ByteReader& in, StringPool& pool) {
-  const uint8_t tag = in.u8();
-  require_intact(tag < kValueTagCount, "a register holds an unknown kind of value");
-  Value value{static_cast<ValueTag>(tag), 0, 0};
-  if (!value.is_known()) return value;
-  if (value.tag == ValueTag::kString) return Value::of_pooled(pool.intern(in.text()));
-  value.low = in.i64();
-  if (value.tag == ValueTag::kWide) value.high = in.i64();
-  return value;
-}
-
-}  // namespace
-
 void TimedEvaluator::write(const StrategyRuns& opaque, ByteWriter& out) const {
   const auto& runs = static_cast<const TimedRuns&>(opaque);
   write_state_set(out, table_.states_of(runs.before));
@@ -44,7 +19,7 @@ void TimedEvaluator::write(const StrategyRuns& opaque, ByteWriter& out) const {
     write_state_set(out, table_.states_of(set));
     for (size_t i = 0; i < table_.live_clocks(set).size(); ++i) out.i64(one.values[i]);
     for (RegisterId id : table_.live_registers(set)) {
-      write_value(out, read_register({one.values, table_.layout(set)}, id), machine_);
+      machine_.write(id, read_register({one.values, table_.layout(set)}, id), out);
     }
     write_list(out, one.entries);
   }
@@ -65,8 +40,8 @@ std::unique_ptr<StrategyRuns> TimedEvaluator::read(ByteReader& in, const Graph& 
     bundle.kind = table_.intern(std::move(states));
     std::vector<Clock> words;
     for (size_t k = 0; k < table_.live_clocks(bundle.kind).size(); ++k) words.push_back(in.i64());
-    for (size_t k = 0; k < table_.live_registers(bundle.kind).size(); ++k) {
-      append_register(read_value(in, machine_.pool()), words);
+    for (RegisterId id : table_.live_registers(bundle.kind)) {
+      append_register(machine_.read(id, in), words);
     }
     bundle.clock_count = static_cast<uint32_t>(words.size());
     read.entries.clear();

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "base/error.h"
+#include "engine/absences.h"
+#include "engine/liveness.h"
 
 namespace catena {
 namespace {
@@ -46,51 +48,11 @@ struct Moves {
 }  // namespace
 
 TimedTable::TimedTable(const Cea& cea, const ClassTrie& classes, uint32_t state_count_max)
-    : cea_(cea), classes_(classes), state_count_max_(state_count_max) {
-  find_live();
+    : cea_(cea), classes_(classes), state_count_max_(state_count_max), live_(live_values(cea)) {
   std::vector<StateId> initial = cea.initial();
   std::ranges::sort(initial);
   initial.erase(std::ranges::unique(initial).begin(), initial.end());
   initial_ = intern(std::move(initial));
-}
-
-// A clock is live in a state if a transition out of it checks the clock, or leads, without
-// resetting it, to a state in which it is live. A register is live if a transition asks a condition
-// that reads it, or sets what is live afterwards to something made of it. A fixed point, once.
-void TimedTable::find_live() {
-  const uint32_t count = cea_.clock_count() + cea_.register_count();
-  live_.assign(cea_.state_count(), std::vector<bool>(count, false));
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (StateId state = 0; state < cea_.state_count(); ++state) {
-      for (const Transition& t : cea_.from(state)) {
-        const std::vector<bool> needed = live_before(t);
-        for (uint32_t i = 0; i < count; ++i) {
-          if (!needed[i] || live_[state][i]) continue;
-          live_[state][i] = true;
-          changed = true;
-        }
-      }
-    }
-  }
-}
-
-std::vector<bool> TimedTable::live_before(const Transition& t) const {
-  const std::vector<bool>& after = live_[t.target];
-  const uint32_t clocks = cea_.clock_count();
-  std::vector<bool> needed = after;
-  for (ClockId clock : cea_.actions_of(t).resets) needed[clock] = false;
-  for (const ClockCheck& check : cea_.actions_of(t).checks) needed[check.clock] = true;
-  const RegisterActions& actions = cea_.register_actions_of(t);
-  for (const RegisterUpdate& update : actions.updates) needed[clocks + update.target] = false;
-  for (const RegisterUpdate& update : actions.updates) {
-    if (!after[clocks + update.target]) continue;
-    for (RegisterId id : cea_.update_reads()[update.update]) needed[clocks + id] = true;
-  }
-  for (ConditionId condition : actions.conditions) {
-    for (RegisterId id : cea_.condition_reads()[condition]) needed[clocks + id] = true;
-  }
-  return needed;
 }
 
 TimedSetId TimedTable::intern(std::vector<StateId> states) {
@@ -152,6 +114,13 @@ std::unique_ptr<TimedSteps> TimedTable::make_steps(TimedSetId id, ClassId cls) {
       const std::vector<ConditionId>& asked = cea_.register_actions_of(t).conditions;
       made->conditions.insert(made->conditions.end(), asked.begin(), asked.end());
       if (!asked.empty() || !cea_.actions_of(t).checks.empty()) made->asked.push_back(asked);
+      for (const std::vector<ConditionId>& several : cea_.register_actions_of(t).forbids) {
+        if (std::ranges::any_of(several, [&](ConditionId c) { return never_holds(c, cls); })) {
+          continue;
+        }
+        made->conditions.insert(made->conditions.end(), several.begin(), several.end());
+        made->asked.push_back(several);
+      }
       for (const ClockCheck& check : cea_.actions_of(t).checks) {
         const auto place = std::ranges::lower_bound(live, check.clock) - live.begin();
         made->checks.push_back({static_cast<ClockId>(place), check.interval});
@@ -186,7 +155,12 @@ TimedStep TimedTable::make_step(TimedSetId id, ClassId cls, const TimedSteps& st
   const auto is_satisfied = [&](ConditionId condition) {
     const auto place =
         std::ranges::lower_bound(steps.conditions, condition) - steps.conditions.begin();
-    return outcomes[steps.checks.size() + static_cast<size_t>(place)];
+    const auto at = static_cast<size_t>(place);
+    const bool is_asked = at < steps.conditions.size() && steps.conditions[at] == condition;
+    return is_asked && outcomes[steps.checks.size() + at];  // Else it never holds.
+  };
+  const auto all_hold = [&](const std::vector<ConditionId>& conditions) {
+    return std::ranges::all_of(conditions, is_satisfied);
   };
   std::map<MarksId, Moves> by_marks;
   const std::vector<StateId> sources(states_of(id).begin(), states_of(id).end());
@@ -196,12 +170,13 @@ TimedStep TimedTable::make_step(TimedSetId id, ClassId cls, const TimedSteps& st
       const bool is_final = cea_.is_final(t.target);
       const bool has_future = cea_.has_future(t.target);
       if ((!is_final && !has_future) || !std::ranges::all_of(cea_.actions_of(t).checks, holds) ||
-          !std::ranges::all_of(cea_.register_actions_of(t).conditions, is_satisfied)) {
+          !all_hold(cea_.register_actions_of(t).conditions) ||
+          std::ranges::any_of(cea_.register_actions_of(t).forbids, all_hold)) {
         continue;
       }
       Moves& moves = by_marks[t.marks];
       moves.is_final |= is_final;
-      if (has_future) add_state(moves.targets, t.target, origins_of(t));
+      if (has_future) add_state(moves.targets, t.target, origins_of(t, cls));
     }
   }
   TimedStep step;
@@ -222,7 +197,20 @@ TimedStep TimedTable::make_step(TimedSetId id, ClassId cls, const TimedSteps& st
   return step;
 }
 
-std::vector<TimedTable::Origin> TimedTable::origins_of(const Transition& t) const {
+// What asks whether an open match ends, on rows that leave open matches alone.
+bool TimedTable::never_holds(ConditionId condition, ClassId cls) const {
+  const std::optional<Follow>& follow = cea_.condition_follow(condition);
+  return follow && rests(*cea_.absences()[follow->absence].operand, follow->entry, classes_, cls);
+}
+
+// What takes open matches on, the same.
+bool TimedTable::changes_nothing(const RegisterUpdate& update, ClassId cls) const {
+  const std::optional<Follow>& follow = cea_.update_follow(update.update);
+  return follow && follow->before == update.target &&
+         rests(*cea_.absences()[follow->absence].operand, follow->entry, classes_, cls);
+}
+
+std::vector<TimedTable::Origin> TimedTable::origins_of(const Transition& t, ClassId cls) const {
   const std::vector<bool>& live = live_[t.target];
   std::vector<Origin> origins(live.size(), kNotLive);
   for (size_t i = 0; i < live.size(); ++i) {
@@ -233,7 +221,7 @@ std::vector<TimedTable::Origin> TimedTable::origins_of(const Transition& t) cons
   }
   for (const RegisterUpdate& update : cea_.register_actions_of(t).updates) {
     const uint32_t place = cea_.clock_count() + update.target;
-    if (live[place]) origins[place] = kUpdate + update.update;
+    if (live[place] && !changes_nothing(update, cls)) origins[place] = kUpdate + update.update;
   }
   return origins;
 }

@@ -51,8 +51,8 @@ struct TimedStep {
 struct TimedSteps {
   std::vector<ClockCheck> checks;  // The clock is its place among the set's live clocks.
   std::vector<ConditionId> conditions;
-  // What each transition asks that asks for anything: nothing but these can be more than waiting,
-  // if `rests` is true.
+  // What each transition asks that asks for anything, and what it forbids: unless all of one holds,
+  // nothing happens but waiting, if `rests` is true.
   std::vector<std::vector<ConditionId>> asked;
   bool rests = false;           // Where nothing holds, nothing changes.
   std::vector<Probe> probes;    // One for each of `asked`, each once; none if one has no index.
@@ -106,10 +106,10 @@ class TimedTable {
   // Where a value in a target comes from: unknown, kept, this row, or from there on an update.
   using Origin = uint32_t;
 
-  void find_live();
-  std::vector<bool> live_before(const Transition& t) const;
   std::unique_ptr<TimedSteps> make_steps(TimedSetId id, ClassId cls);
-  std::vector<Origin> origins_of(const Transition& t) const;
+  bool never_holds(ConditionId condition, ClassId cls) const;
+  bool changes_nothing(const RegisterUpdate& update, ClassId cls) const;
+  std::vector<Origin> origins_of(const Transition& t, ClassId cls) const;
   TimedStep make_step(TimedSetId id, ClassId cls, const TimedSteps& steps,
                       const std::vector<bool>& outcomes);
   BundleEdge make_edge(TimedSetId source, MarksId marks, bool is_final, std::vector<StateId> states,

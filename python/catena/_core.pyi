@@ -65,9 +65,15 @@ class Cea:
         register_count: int,
         condition_reads: Sequence[Sequence[int]],
         update_reads: Sequence[Sequence[int]],
-        register_actions: Sequence[tuple[Sequence[int], Sequence[tuple[int, int]]]],
-        scopes: Sequence[tuple[Strategy, Cea]],
-        asks: Sequence[Sequence[tuple[int, int]]],
+        register_actions: Sequence[
+            tuple[Sequence[int], Sequence[tuple[int, int]], Sequence[Sequence[int]]]
+        ],
+        history: Sequence[int],
+        scopes: Sequence[tuple[Strategy, Cea, Sequence[int], Cea | None]],
+        asks: Sequence[Sequence[tuple[int, int, Sequence[int]]]],
+        absences: Sequence[tuple[Cea, Cea | None]],
+        condition_follows: Sequence[tuple[int, int | None, int | None] | None],
+        update_follows: Sequence[tuple[int, int | None, int | None] | None],
     ) -> None: ...
 
 class WindowKind(Enum):

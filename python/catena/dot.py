@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from catena.compile.cea import FINAL, INITIAL, Automaton, Scope
 from catena.compile.clocks import action_text
-from catena.compile.plan import guard_text, scope_names
+from catena.compile.plan import ask_text, guard_text, scope_names
 
 
 class AutomatonView:
     """A query's automaton, to look at."""
 
-    def __init__(self, automaton: Automaton) -> None:
+    def __init__(self, automaton: Automaton, absences: Sequence[Automaton] = ()) -> None:
         self._automaton = automaton
+        self._absences = absences
 
     @property
     def state_count(self) -> int:
@@ -55,6 +56,9 @@ class AutomatonView:
             lines += [f'  subgraph "cluster {name}" {{']
             lines += [f'  label="scope {name}: {scope.strategy.value}";']
             lines += [*_arrows(scope.operand, names, f"{name}: "), "  }"]
+        for number, absence in enumerate(self._absences):
+            lines += [f'  subgraph "cluster absence {number}" {{', f'  label="absence {number}";']
+            lines += [*_arrows(absence, names, f"absence {number}: "), "  }"]
         return "\n".join([*lines, "}"])
 
     def __repr__(self) -> str:
@@ -77,7 +81,7 @@ def _arrows(automaton: Automaton, names: Mapping[Scope, str], prefix: str = "") 
     lines = []
     for t in automaton.transitions:
         marks = "{" + ", ".join(sorted(t.marks)) + "}" if t.marks else ""
-        asked = [f"by {names[scope]}: {place}" for scope, place in t.asks]
+        asked = [f"by {ask_text(ask, names)}" for ask in t.asks]
         parts = [guard_text(t.guard), marks, action_text(t).strip(), *asked]
         label = r"\n".join(_quoted(part) for part in parts if part)
         style = " style=dashed" if t.target in automaton.observers else ""

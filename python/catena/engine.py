@@ -180,7 +180,7 @@ class Engine:
         self._order_types, self._rows = read_extra(
             extra, self._plan.kept_columns, range(oldest, self.position)
         )
-        self._registers = _read_registers(extra, len(self._plan.registers))
+        self._registers = _read_registers(extra, len(self._plan.program_registers))
 
 
 def write_extra(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Iterator, Sequence, Sized
 from typing import Final
 
 from catena.compile.clocks import clock_text
 from catena.compile.outputs import AttributeOutput, MeasureOutput, Output
-from catena.compile.plan import Plan, counted, scope_names, transition_lines
+from catena.compile.plan import Plan, absence_lines, counted, scope_names, transition_lines
 from catena.compile.registers import index_kind
 from catena.compile.selection import COMPARING
+from catena.compile.tracks import is_held
 from catena.query import ast
 from catena.query.format import format_expression, format_formula, format_query, format_window
 from catena.query.normalize import subformulas
@@ -50,10 +51,10 @@ def _partition(plan: Plan) -> str:
 
 
 def _class(plan: Plan) -> str:
+    if plan.compares_runs:
+        return _compared_class(plan)
     if plan.conditions:
         return _valued_class(plan)
-    if plan.compares_clocks:
-        return _compared_class(plan)
     if plan.clocks:
         return _timed_class(plan)
     reasons = ["unary conditions and key equalities" if plan.ties else "unary conditions"]
@@ -77,9 +78,9 @@ def _valued_class(plan: Plan) -> str:
         "per row: time linear in the distinct live values of registers and clocks, not in the "
         "matches open"
     )
-    held = [_counted(plan.registers, "register")]
-    if plan.clocks:
-        held.append(_counted(plan.clocks, "clock"))
+    if plan.absences:
+        per_row += "\n  " + _IN_ABSENCES
+    held = _held(plan)
     is_synchronous = plan.has_synchronous_updates and (
         not plan.clocks or plan.has_synchronous_resets
     )
@@ -95,16 +96,45 @@ def _valued_class(plan: Plan) -> str:
     )
 
 
+_IN_ABSENCES: Final = "and in the open matches of absences, those of each distinct set once"
+
+
+def _held(plan: Plan) -> list[str]:
+    """What runs remember beside their states."""
+    held = [_counted(plan.events_held, "register")] if plan.events_held else []
+    if plan.absences:
+        held.append(f"open matches of {_counted(plan.absences, 'absence')}")
+    if plan.clocks:
+        held.append(_counted(plan.clocks, "clock"))
+    return held
+
+
 def _registers(plan: Plan) -> list[tuple[str, str]]:
     """A line for each register, and how each comparison with them is answered."""
     sections = []
     if plan.registers:
         lines = [f"${i}: {held.text}" for i, held in enumerate(plan.registers)]
         sections.append(("registers", "\n".join(lines)))
-    if plan.conditions:
-        lines = [f"{format_expression(c)}: {_ANSWERS[index_kind(c)]}" for c in plan.conditions]
+    lines = [f"{format_expression(c)}: {answer}" for c, answer in _answers(plan)]
+    if lines:
         sections.append(("conditions", "\n".join(lines)))
+    if plan.history:
+        kept = f"{', '.join(plan.history)} of every row that may matter to a strategy inside"
+        sections.append(("history", f"{kept},\nwhich is lent values that come later"))
     return sections
+
+
+def _answers(plan: Plan) -> Iterator[tuple[ast.Expression, str]]:
+    """The conditions on events, and how they are answered: in absences only match by match."""
+    transitions = (t for machine in plan.automaton.machines for t in machine.transitions)
+    of_runs = frozenset(c for t in transitions for c in t.conditions.union(*t.forbids))
+    for condition in plan.conditions:
+        if isinstance(condition, ast.Ends):
+            continue
+        if condition in of_runs:
+            yield condition, _ANSWERS[None if plan.compares_runs else index_kind(condition)]
+        else:
+            yield condition, "asked of each open match of an absence"
 
 
 _ANSWERS: Final = {
@@ -130,21 +160,29 @@ def _timed_class(plan: Plan) -> str:
 
 def _compared_class(plan: Plan) -> str:
     strategies = {scope.strategy for scope in scope_names(plan.automaton)}
-    what = "states and clock times"
+    what = ["states"]
+    if plan.clocks:
+        what.append("clock times")
+    if plan.registers:
+        what.append("values of registers")
     if plan.query.strategy in COMPARING:
         strategies.add(plan.query.strategy)
         if plan.query.window is not None:
-            what = "states, clock times and starts"
+            what.append("starts")
     rivals = "; under MAX in the rivals of each" if ast.Strategy.MAX in strategies else ""
+    again = "\n  and, for values that are lent a scope for the first time, in the history"
+    more = f"\n  {_IN_ABSENCES}" if plan.absences else ""
     return (
-        f"per valuation ({_clock_count(plan)}, compared while rows are read)\n"
-        f"per row: time linear in the distinct {what} of runs that can still win{rivals}\n"
+        f"per valuation ({', '.join([*_held(plan), 'compared while rows are read'])})\n"
+        f"per row: time linear in the distinct {_listed(what)} of runs that can still win{rivals}"
+        f"{again if plan.history else ''}{more}\n"
         "between two results: time linear in the next result"
     )
 
 
-def _clock_count(plan: Plan) -> str:
-    return f"{len(plan.clocks)} clock{'s' if len(plan.clocks) > 1 else ''}"
+def _listed(words: Sequence[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _monotonic_class(plan: Plan) -> str:
@@ -170,6 +208,7 @@ def _monotonic_class(plan: Plan) -> str:
 def _clocks(plan: Plan) -> list[tuple[str, str]]:
     """A line for each thing that a clock measures."""
     machines = {"": plan.automaton}
+    machines |= {f" of absence {i}": machine for i, machine in enumerate(plan.absences)}
     for scope, name in scope_names(plan.automaton).items():
         machines[f" of scope {name}"] = scope.operand
     lines = [
@@ -186,7 +225,7 @@ def _strategy(plan: Plan) -> str:
     first, *how = _STRATEGIES[strategy]
     if limit is not None and strategy is not ast.Strategy.ANY:
         first += f", at most {limit} for each row that ends some"
-    if plan.compares_clocks and strategy in COMPARING:
+    if plan.compares_runs and strategy in COMPARING:
         how = [_CONFIGURATIONS[strategy]]
     elif plan.query.window is not None:
         how.extend(_IN_WINDOWS.get(strategy, ()))
@@ -199,13 +238,13 @@ _IN_WINDOWS: Final = {
     ast.Strategy.LAST: _TWICE,
     ast.Strategy.MAX: ("window: then linear in the starts inside it that can hide one another",),
 }
-_RANKED: Final = "by a preorder of the states and times that runs are in; the best ways go on"
+_RANKED: Final = "by a preorder of the states and values that runs are in; the best ways go on"
 _CONFIGURATIONS: Final = {
     ast.Strategy.NEXT: _RANKED,
     ast.Strategy.LAST: _RANKED,
-    ast.Strategy.MAX: "by the states and times of runs that mark as much or more",
+    ast.Strategy.MAX: "by the states and values of runs that mark as much or more",
 }
-"""How a strategy is evaluated over clocks."""
+"""How a strategy is evaluated over clocks and registers."""
 
 _PREORDERS: Final = (
     "by a preorder of the automaton's states, which need not be determinized",
@@ -230,7 +269,8 @@ def _window(plan: Plan) -> str:
     window = plan.query.window
     match window:
         case None:
-            kept = "while their clocks allow" if plan.clocks else "for ever"
+            has_clocks = any(machine.clocks for machine in plan.automaton.machines)
+            kept = "while their clocks allow" if has_clocks else "for ever"
             return f"none: open matches are kept {kept}"
         case ast.EventsWindow():
             counted = "rows of its part" if plan.keys else "rows"
@@ -271,20 +311,50 @@ def _selections(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _absences(plan: Plan) -> list[tuple[str, str]]:
-    """A line for each negation, innermost first."""
+    """A line for each negation, innermost first; then how the run is stopped."""
     lines: dict[str, None] = {}
+    kinds: set[str] = set()
     for formula in subformulas(plan.normal_form):
         match formula:
             case ast.AbsentBetween(absent=absent):
-                what = f"NOT ({format_formula(absent)})"
-                lines[f"{what}: a waiting run carries the states of those begun since"] = None
+                what, run, since = f"NOT ({format_formula(absent)})", "a waiting run", ""
             case ast.Unless(absent=absent):
-                what = f"UNLESS {format_formula(absent)}"
-                lines[f"{what}: a run carries the states of those begun since its start"] = None
+                what, run, since = f"UNLESS {format_formula(absent)}", "a run", " its start"
+            case _:
+                continue
+        kind = _kind_of_absence(plan, absent)
+        kinds.add(kind)
+        lines[f"{what}: {run} {_CARRIES[kind]}{since if kind != 'row' else ''}"] = None
     if not lines:
         return []
-    how = "the run stops where one ends; their marks do not matter, so sets of states tell all"
-    return [("absence", "\n".join([*reversed(lines), how]))]
+    how = [_STOPS[kind] for kind in _STOPS if kind in kinds]
+    return [("absence", "\n".join([*reversed(lines), *how]))]
+
+
+def _kind_of_absence(plan: Plan, absent: ast.Formula) -> str:
+    """How it is known whether a match of something absent ends: by open matches, by the row and
+    what the run has bound, or by states."""
+    text = format_formula(absent)
+    if any(held.what == "begun" and held.track.endswith(f": {text}") for held in plan.registers):
+        return "open"
+    conditions = (f.condition for f in subformulas(absent) if isinstance(f, ast.Filter))
+    return "row" if any(map(is_held, conditions)) else "states"
+
+
+_CARRIES: Final = {
+    "states": "carries the states of those begun since",
+    "row": "may not pass over a row that is one",
+    "open": "holds the open matches of those begun since",
+}
+_STOPS: Final = {
+    "states": "the run stops where one ends; their marks do not matter, so sets of states tell all",
+    "row": "a row is compared with what runs have bound",
+    "open": "open matches: a set of states, clocks and registers, without marks; "
+    "the run stops where one ends\n"
+    "  held while their own bounds can be met, and no longer than the run waits; "
+    "Limits.valuation_count_max\n"
+    "  bounds them",
+}
 
 
 def _automaton(plan: Plan) -> str:
@@ -296,7 +366,8 @@ def _automaton(plan: Plan) -> str:
     watching = (
         [f"observers, where runs start: {plan.observers_text}"] if automaton.observers else []
     )
-    return "\n".join([head, *watching, *transition_lines(automaton)])
+    lines = [*transition_lines(automaton), *absence_lines(plan.absences)]
+    return "\n".join([head, *watching, *lines])
 
 
 def _output(output: Output) -> str:

@@ -70,7 +70,7 @@ class Query:
     @property
     def automaton(self) -> AutomatonView:
         """The query's automaton, to look at: `to_dot()`, and a drawing in notebooks."""
-        return AutomatonView(self._plan.automaton)
+        return AutomatonView(self._plan.automaton, self._plan.absences)
 
     def run(self, events: Events, *, on_late: OnLate = "error") -> Matches:
         """The matches in a whole stream, found while they are read.

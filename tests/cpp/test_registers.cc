@@ -6,113 +6,12 @@
 #include "check.h"
 #include "engine/register_index.h"
 #include "engine/register_machine.h"
-#include "engine/timed.h"
-#include "machine_fixture.h"
 #include "matches/counter.h"
+#include "register_fixture.h"
 
 using namespace catena;
 
 namespace {
-
-// Nodes of a program over one integer column, given by row.
-class ProgramBuilder {
- public:
-  uint32_t add(Op op, ValueType type, uint32_t left = 0, uint32_t right = 0, uint32_t column = 0) {
-    Node node;
-    node.op = op;
-    node.type = type;
-    node.left = left;
-    node.right = right;
-    node.column = column;
-    program.nodes.push_back(node);
-    return static_cast<uint32_t>(program.nodes.size() - 1);
-  }
-  uint32_t row() { return add(Op::kColumn, ValueType::kInt); }
-  uint32_t reg(RegisterId id) { return add(Op::kRegister, ValueType::kInt, 0, 0, id); }
-  void condition(Op op, uint32_t left, uint32_t right) {
-    program.conditions.push_back(add(op, ValueType::kBool, left, right));
-  }
-  void update(uint32_t node) { program.updates.push_back(node); }
-
-  Program program;
-};
-
-struct ValuedRow {
-  uint8_t guards;
-  Value value;
-};
-
-// A part of a query with registers.
-class RegisterPart {
- public:
-  RegisterPart(std::shared_ptr<const Cea> cea, const Program& program,
-               uint32_t valuation_max = 1000)
-      : cea_(std::move(cea)),
-        classes_(cea_->guard_count(), 1000),
-        evaluator_(*cea_, classes_, 1000, valuation_max),
-        program_(program) {
-    evaluator_.bind({});
-    evaluator_.bind_program(program_);
-    runs_ = evaluator_.make_runs();
-    results_.segments.push_back({graph_, {}});
-  }
-
-  void read(const ValuedRow& given) {
-    RowValues values;
-    for (uint32_t i = 0; i < program_.nodes.size(); ++i) {
-      if (program_.nodes[i].op != Op::kColumn) continue;
-      values.nodes.push_back(i);
-      values.of_row.push_back({given.value});
-    }
-    std::vector<bool> satisfied(cea_->guard_count(), false);
-    for (size_t g = 0; g < satisfied.size(); ++g) satisfied[g] = ((given.guards >> g) & 1) != 0;
-    const Row row{{position_, position_, kClockMin}, 0, position_ + 1, {}, &values, 0};
-    evaluator_.advance(*runs_, classes_.class_of(satisfied), row, *graph_,
-                       results_.segments.back().roots);
-    ++position_;
-  }
-
-  // Goes on from a snapshot.
-  void restore() {
-    ByteWriter out;
-    evaluator_.write(*runs_, out);
-    const std::vector<std::byte> bytes = out.take();
-    ByteReader in(bytes);
-    runs_ = evaluator_.read(in, *graph_);
-    in.expect_end();
-  }
-
-  void trim() {
-    StrategyRuns* runs = runs_.get();
-    evaluator_.trim({&runs, 1});
-  }
-
-  std::multiset<NaiveMatch> matches() const {
-    std::multiset<NaiveMatch> found;
-    Enumerator enumerator(results_, std::nullopt);
-    while (enumerator.next()) {
-      NaiveMatch match{enumerator.start(), enumerator.end(), {}};
-      enumerator.for_each_mark([&](const MarkedPosition& mark) {
-        match.marks.emplace_back(mark.position, cea_->variables_of(mark.marks));
-      });
-      found.insert(std::move(match));
-    }
-    return found;
-  }
-
-  size_t bundle_count() const { return static_cast<const TimedRuns&>(*runs_).bundles.size(); }
-  uint64_t operations() const { return evaluator_.operations(); }
-
- private:
-  std::shared_ptr<const Cea> cea_;
-  ClassTrie classes_;
-  TimedEvaluator evaluator_;
-  Program program_;
-  std::unique_ptr<StrategyRuns> runs_;
-  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
-  ResultSet results_;
-  Position position_ = 0;
-};
 
 // The reference: conditions 0 to 2 compare register 0, register 1 and both; updates set a register
 // to the row's value, or to what the other one holds.
@@ -138,6 +37,8 @@ Registers random_registers(std::mt19937& random) {
     for (RegisterId id = 0; id < 2; ++id) {
       if (random() % 3 == 0) actions.updates.push_back({id, static_cast<UpdateId>(random() % 3)});
     }
+    if (random() % 3 == 0) actions.forbids.push_back({static_cast<ConditionId>(random() % 3)});
+    if (random() % 5 == 0) actions.forbids.push_back({0, 2});
     registers.actions.push_back(std::move(actions));
   }
   return registers;
@@ -194,11 +95,14 @@ std::set<NaiveMatch> run_naively(const Cea& cea, const Program& program,
       for (const Transition& t : cea.from(std::get<0>(run))) {
         if (t.guard != kTrueGuard && ((rows[at].guards >> t.guard) & 1) == 0) continue;
         const RegisterActions& actions = cea.register_actions_of(t);
-        const bool passes = std::ranges::all_of(actions.conditions, [&](ConditionId condition) {
-          const Op op = program.nodes[program.conditions[condition]].op;
-          return compares(op, sides[condition].first, sides[condition].second);
-        });
-        if (!passes) continue;
+        const auto all_hold = [&](const std::vector<ConditionId>& conditions) {
+          return std::ranges::all_of(conditions, [&](ConditionId condition) {
+            const Op op = program.nodes[program.conditions[condition]].op;
+            return compares(op, sides[condition].first, sides[condition].second);
+          });
+        };
+        if (!all_hold(actions.conditions)) continue;
+        if (std::ranges::any_of(actions.forbids, all_hold)) continue;
         std::vector<Value> after = held;
         for (const RegisterUpdate& update : actions.updates) {
           after[update.target] = updates[update.update];
@@ -230,7 +134,7 @@ std::vector<ValuedRow> random_rows(std::mt19937& random, size_t count) {
 std::shared_ptr<const Cea> correlated_pair() {
   Clocks clocks;
   clocks.actions.resize(3);
-  Registers registers{1, {{0}}, {{}}, {{}, {{}, {{0, 0}}}, {{0}, {}}}};
+  Registers registers{1, {{0}}, {{}}, {{}, {{}, {{0, 0}}, {}}, {{0}, {}, {}}}};
   std::vector<Transition> transitions{{0, letter('A'), 1, 1, true, 1},
                                       {1, kTrueGuard, kNoMarks, 1},
                                       {1, letter('B'), 2, 2, true, 2},

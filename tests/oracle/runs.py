@@ -36,6 +36,8 @@ from .semantics import (
 )
 
 Registers: TypeAlias = dict[str, tuple[int, ...]]
+LENT = -1
+"""In a register, after the events that a rival of a strategy is lent: it may begin before them."""
 
 
 class Run(NamedTuple):
@@ -60,9 +62,16 @@ def complex_events_by_runs(
 
 
 def written(registers: Registers, variable: str, positions: set[int]) -> Registers:
-    """The registers after the variable was bound to further positions."""
-    held = sorted({*registers.get(variable, ()), *positions})
-    return {**registers, variable: tuple(held)}
+    """The registers after the variable was bound to further positions; twice to one is once."""
+    held = registers.get(variable, ())
+    own = held[held.index(LENT) + 1 :] if LENT in held else held
+    lent = held[: len(held) - len(own)]
+    return {**registers, variable: (*lent, *sorted({*own, *positions}))}
+
+
+def history(registers: Registers, variable: str) -> tuple[int, ...]:
+    """The positions bound to a variable, in order."""
+    return tuple(position for position in registers.get(variable, ()) if position != LENT)
 
 
 class Walker:
@@ -213,7 +222,7 @@ class Walker:
         def marked(variable: str) -> list[int]:
             return [position for name, position in run.event.marks if name == variable]
 
-        return holds(condition, self.rows, lambda x: run.registers.get(x, ()), marked)
+        return holds(condition, self.rows, lambda x: history(run.registers, x), marked)
 
     def is_inside(self, absent: f.Formula, at: int, event: ComplexEvent, before: Registers) -> bool:
         """Whether a run of the absent formula from row `at` on ends inside the event."""
@@ -227,7 +236,8 @@ class Walker:
         if strategy in ("ALL", "STRICT"):
             return event in select(strategy, [event])
         starts = range(event.end + 1)
-        rivals = [run.event for at in starts for run in self.runs(body, at, before)]
+        lent = {name: (*(p for p in held if p != LENT), LENT) for name, held in before.items()}
+        rivals = [run.event for at in starts for run in self.runs(body, at, lent)]
         return event in select(strategy, rivals)
 
 

@@ -5,7 +5,9 @@ reads the last event bound to x so far in the run, which may stand left of the f
 evaluated. So every formula is evaluated under an *environment*: the marks made to its left. A
 sequence hands its own environment plus the marks of C1 to its right side, an iteration does so from
 one repetition to the next. A run reads each row once, so its marks are its bindings, in order of
-position; `conditions` says what terms make of them, `runs` has the same meaning by another way.
+position, after those of the environment: a rival of NEXT, LAST or MAX that the environment is only
+lent to may begin before it. `conditions` says what terms make of them, `runs` has the same meaning
+by another way.
 
 Example: in `T AS x ; (H FILTER x.temp < 40)`, `H FILTER x.temp < 40` is evaluated once for every
 position that x can have, and not once for the whole stream.
@@ -28,7 +30,8 @@ from .predicates import Row, Value
 
 Mark: TypeAlias = tuple[str, int]
 Marks: TypeAlias = frozenset[Mark]
-NO_MARKS: Marks = frozenset()
+Environment: TypeAlias = tuple[Mark, ...]
+"""Marks in the order in which they were made."""
 DEFAULT_BUDGET = 200_000
 
 
@@ -60,7 +63,7 @@ def complex_events(
     budget: int = DEFAULT_BUDGET,
 ) -> Events:
     """[[formula]](rows), with positions in `rows`; `type`, `time` and `stream` name columns."""
-    return Evaluator(rows, type, time, stream, budget).events(formula, NO_MARKS)
+    return Evaluator(rows, type, time, stream, budget).events(formula, ())
 
 
 # ---------------------------------------------------------------------------------------------
@@ -186,16 +189,17 @@ class Evaluator:
         self.time = time
         self.stream = stream
         self.budget = budget
-        self.known: dict[tuple[f.Formula, Marks], Events] = {}
+        self.known: dict[tuple[f.Formula, Environment], Events] = {}
 
-    def events(self, formula: f.Formula, environment: Marks) -> Events:
+    def events(self, formula: f.Formula, environment: Environment) -> Events:
         """[[formula]] under the marks made to its left."""
-        key = formula, of_variables(environment, f.term_variables(formula))
+        read = f.term_variables(formula)
+        key = formula, tuple(mark for mark in environment if mark[0] in read)
         if key not in self.known:
             self.known[key] = frozenset(self.meaning(*key))
         return self.known[key]
 
-    def meaning(self, formula: f.Formula, environment: Marks) -> Iterable[ComplexEvent]:
+    def meaning(self, formula: f.Formula, environment: Environment) -> Iterable[ComplexEvent]:
         """The table of SPEC section 3."""
         match formula:
             case f.Type() | f.StreamType() | f.AnyType():
@@ -221,7 +225,7 @@ class Evaluator:
         return self.restricted(formula, self.events(formula.body, environment), environment)
 
     def restricted(
-        self, formula: f.Formula, events: Events, environment: Marks
+        self, formula: f.Formula, events: Events, environment: Environment
     ) -> Iterable[ComplexEvent]:
         """The operators that look at one set only: what is left of it, or made of it."""
         match formula:
@@ -265,12 +269,12 @@ class Evaluator:
         self,
         first: ComplexEvent,
         right: f.Formula,
-        environment: Marks,
+        environment: Environment,
         interval: f.Interval | None,
         adjacent: bool,
     ) -> Iterable[ComplexEvent]:
         """The C2 of `right` that may come after C1 = `first`, evaluated under C1's marks too."""
-        for second in self.events(right, environment | first.marks):
+        for second in self.events(right, extended(environment, first.marks)):
             self.budget -= 1
             if self.budget < 0:
                 raise OverBudget
@@ -281,7 +285,7 @@ class Evaluator:
         self,
         left: f.Formula,
         right: f.Formula,
-        environment: Marks,
+        environment: Environment,
         interval: f.Interval | None,
         adjacent: bool,
     ) -> Iterable[ComplexEvent]:
@@ -295,12 +299,12 @@ class Evaluator:
         left: f.Formula,
         absent: f.Formula,
         right: f.Formula,
-        environment: Marks,
+        environment: Environment,
         interval: f.Interval | None,
     ) -> Iterable[ComplexEvent]:
         """`phi ; NOT (chi) ; psi`: no D of chi strictly between; chi sees the marks of C1."""
         for first in self.events(left, environment):
-            between = self.events(absent, environment | first.marks)
+            between = self.events(absent, extended(environment, first.marks))
             for second in self.continued(first, right, environment, interval, adjacent=False):
                 if not any(first.end < d.start and d.end < second.start for d in between):
                     yield union(first, second)
@@ -308,7 +312,7 @@ class Evaluator:
     def repeated(
         self,
         body: f.Formula,
-        environment: Marks,
+        environment: Environment,
         interval: f.Interval | None,
         adjacent: bool,
     ) -> Events:
@@ -325,7 +329,7 @@ class Evaluator:
         return frozenset(reached)
 
     def unless(
-        self, body: f.Formula, absent: f.Formula, environment: Marks
+        self, body: f.Formula, absent: f.Formula, environment: Environment
     ) -> Iterable[ComplexEvent]:
         """`phi UNLESS chi`: no D of chi inside C; chi sees what C has bound before D begins."""
         for event in self.events(body, environment):
@@ -333,25 +337,32 @@ class Evaluator:
                 yield event
 
     def blocks(
-        self, absent: f.Formula, start: int, event: ComplexEvent, environment: Marks
+        self, absent: f.Formula, start: int, event: ComplexEvent, environment: Environment
     ) -> bool:
         """Whether some D of the absent formula begins at `start` and ends inside the event."""
         before = frozenset(mark for mark in event.marks if mark[1] < start)
-        found = self.events(absent, environment | before)
+        found = self.events(absent, extended(environment, before))
         return any(d.start == start and d.end <= event.end for d in found)
 
-    def satisfied(self, condition: f.Condition, event: ComplexEvent, environment: Marks) -> bool:
+    def satisfied(
+        self, condition: f.Condition, event: ComplexEvent, environment: Environment
+    ) -> bool:
         """Whether the bindings of the run so far, the event's among them, satisfy the condition."""
-        bindings = environment | event.marks
 
         def history(variable: str) -> list[int]:
-            return bound_to(variable, bindings)
+            before = [position for name, position in environment if name == variable]
+            return before + bound_to(variable, event.marks)
 
         return holds(condition, self.rows, history, lambda x: bound_to(x, event.marks))
 
 
 # ---------------------------------------------------------------------------------------------
 # Complex events and marks
+
+
+def extended(environment: Environment, marks: Marks) -> Environment:
+    """The environment to the right of what makes these marks."""
+    return (*environment, *sorted(marks, key=lambda mark: mark[::-1]))
 
 
 def bound_to(variable: str, marks: Marks) -> list[int]:

@@ -53,9 +53,16 @@ PAIRS = """
 """
 
 
-def test_positions_number_the_rows_of_a_key_in_order(spark: Any) -> None:
+ABSENT = """
+    SELECT a, c WHERE A AS a ; NOT (B ;[<= 3 s] (A AS d FILTER d.value < a.value)) ; B AS c
+    PARTITION BY [id] WITHIN 20 seconds
+"""
+
+
+@pytest.mark.parametrize("text", [PAIRS, ABSENT], ids=["pairs", "absent"])
+def test_positions_number_the_rows_of_a_key_in_order(spark: Any, text: str) -> None:
     df = sensors(spark)
-    query = catena.Query(PAIRS, time="ts")
+    query = catena.Query(text, time="ts")
     found = listed(df.transform(catena.spark.match, query))
     assert len(found) > 10
     assert found == [{k: row[k] for k in found[0]} for row in locally(query, df)]

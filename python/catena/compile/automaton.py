@@ -17,8 +17,8 @@ leaves the final one. So automata are joined by letting states coincide, without
     a FILTER x[P], PROJECT[L](a)   guards, or marks, of the transitions change
     a FILTER x.v < y.v   transitions into f ask it of what the run has bound (tracks.py)
     a AND b                               complement.py
-    a ; NOT (b) ; c, a UNLESS b           absence.py
-    STRICT(a), NEXT(a), LAST(a), MAX(a)   selection.py; over clocks scopes.py
+    a ; NOT (b) ; c, a UNLESS b           absence.py; with clocks or tracks following.py
+    STRICT(a), NEXT(a), LAST(a), MAX(a)   selection.py; over clocks and registers scopes.py
 
 Invariant: `Automaton.transitions` only has states from which the final state can be reached and
 that can be reached. Cost: linear in the formula but for AND, negations and strategies, whose
@@ -30,14 +30,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Final
 
-from catena.compile.absence import between, unless
+from catena.compile import absence as determined
+from catena.compile import following
 from catena.compile.cases import CaseBudget
 from catena.compile.cea import (
     FINAL,
     INITIAL,
     NO_MARKS,
     TRUE,
+    Absence,
     Automaton,
     Check,
     Clock,
@@ -64,8 +67,8 @@ from catena.compile.tracks import (
     read_variables,
     without_tracks,
 )
-from catena.compile.watching import unfolded
-from catena.errors import CatenaError, error_at
+from catena.compile.watching import unfolded, watchers_of
+from catena.errors import error_at
 from catena.query import ast
 from catena.query.format import format_formula
 from catena.query.normalize import present_parts
@@ -82,30 +85,22 @@ class ColumnNames:
 def build(formula: ast.Formula, columns: ColumnNames, text: str = "") -> Automaton:
     """The automaton of a formula in LP normal form.
 
-    Strategies inside are worked out beforehand, unless one compares runs with clocks: then all of
-    them are scopes.
+    Strategies inside are worked out beforehand, unless one compares runs with clocks or conditions
+    over several events: then all of them are scopes.
     """
     read = read_variables(formula)
     builder = _Builder(columns, text, read)
     try:
         return unfolded(builder.build(formula), builder.budget)
-    except _ComparesClocks:
+    except _ComparesValues:
         return _Builder(columns, text, read, has_scopes=True).build(formula)
 
 
-class _ComparesClocks(Exception):
-    """A strategy's operand has clocks."""
+class _ComparesValues(Exception):
+    """A strategy's operand has clocks or conditions over several events."""
 
 
-def comparing_registers(text: str, span: ast.Span, strategy: ast.Strategy) -> CatenaError:
-    """The error for a strategy that compares matches over a formula whose conditions speak of
-    several events."""
-    return error_at(
-        text,
-        span,
-        f"{strategy.value} over conditions on several events is not supported yet",
-        hint="such conditions may stand outside, around the strategy",
-    )
+_NEGATIONS: Final = "negations that compare events or bound time"
 
 
 def dead_part(formula: ast.Formula, columns: ColumnNames, text: str = "") -> ast.Formula | None:
@@ -117,6 +112,12 @@ def dead_part(formula: ast.Formula, columns: ColumnNames, text: str = "") -> ast
     if isinstance(formula, ast.Nothing):
         return None
     return formula if build(formula, columns, text).is_empty else None
+
+
+def _is_followed(absent: Automaton) -> bool:
+    """Whether sets of states cannot tell all of what must be absent."""
+    counts_else = any(clock.kind is not ClockKind.ROWS for clock in absent.clocks)
+    return counts_else or has_conditions(absent)
 
 
 def _shift(initial: int, final: int, first_free: int) -> Callable[[int], int]:
@@ -136,6 +137,7 @@ class _Builder:
         self.budget = CaseBudget()
         self._selections: dict[ast.Select, Automaton] = {}
         self._clock_count = 0
+        self._absence_count = 0
 
     def build(self, formula: ast.Formula) -> Automaton:
         match formula:
@@ -171,39 +173,52 @@ class _Builder:
             case ast.Select():
                 return self._select(formula)
             case ast.AbsentBetween():
-                left, right = self._joined(formula)
-                return between(left, self._absent(formula.absent), right, self.budget)
+                return self._between(*self._joined(formula), formula.absent)
             case ast.Unless():
-                body = self.build(formula.body)
-                return unless(body, self._absent(formula.absent), self.budget)
+                return self._unless(self.build(formula.body), formula.absent)
         raise AssertionError("the formula is not in LP normal form")
 
+    def _between(self, left: Automaton, right: Automaton, absent: ast.Formula) -> Automaton:
+        made = self._absent(absent)
+        if not _is_followed(made):
+            return determined.between(left, made, right, self.budget)
+        if following.is_one_row(made):
+            return following.between_rows(left, made, right, self.budget)
+        return following.between(left, self._absence(made, absent), right)
+
+    def _unless(self, body: Automaton, absent: ast.Formula) -> Automaton:
+        made = self._absent(absent)
+        if not _is_followed(made):
+            return determined.unless(body, made, self.budget)
+        if following.is_one_row(made):
+            return following.unless_rows(body, made, self._tracks, self.budget)
+        return following.unless(body, self._absence(made, absent), self._tracks)
+
+    def _absence(self, made: Automaton, formula: ast.Formula) -> Absence:
+        self._absence_count += 1
+        return following.absence_of(made, self._absence_count - 1, format_formula(formula))
+
     def _absent(self, formula: ast.Formula) -> Automaton:
-        made = rows_counted(self.build(formula))
-        if made.clocks:
-            raise error_at(
-                self._text,
-                formula.span,
-                "time bounds inside what must be absent are not supported yet",
-                hint="WITHIN n EVENTS may stand there; time may be bounded outside of NOT (...), "
-                "UNLESS and what '->' leads to",
-            )
+        made = self.build(formula)
         if made.scopes:
             raise error_at(
                 self._text,
                 formula.span,
                 "strategies inside what must be absent are not supported yet beside strategies "
-                "over time bounds",
-                hint="bound the time outside of NEXT, LAST and MAX",
+                "over time bounds or conditions over several events",
+                hint="such bounds and conditions may stand outside of NEXT, LAST and MAX",
             )
-        if has_conditions(made):
+        if not _is_followed(made):
+            return without_tracks(rows_counted(made))
+        if watchers_of(made.transitions):
             raise error_at(
                 self._text,
                 formula.span,
-                "conditions over several events inside what must be absent are not supported yet",
-                hint="conditions on one event, such as x[v > 3] or x.v > 3, are",
+                "strategies inside what must be absent are not supported yet beside time bounds or "
+                "conditions over several events in it",
+                hint="NEXT, LAST and MAX may stand there over conditions on one event",
             )
-        return without_tracks(made)
+        return made
 
     def _select(self, formula: ast.Select) -> Automaton:
         """Equal ones are made once, so that they share their watcher; but no two share clocks or
@@ -212,12 +227,10 @@ class _Builder:
             return self._selections[formula]
         operand = self.build(formula.body)
         if formula.strategy in COMPARING:
-            if has_conditions(operand):
-                raise comparing_registers(self._text, formula.span, formula.strategy)
             if self._has_scopes:
                 return scoped(formula.strategy, operand)
-            if operand.clocks:
-                raise _ComparesClocks
+            if operand.clocks or has_conditions(operand):
+                raise _ComparesValues
         made = selected(formula.strategy, operand, self.budget)
         if not operand.clocks and not self._has_scopes and not has_tracks(operand):
             self._selections[formula] = made

@@ -38,7 +38,7 @@ def bind(
     _check_names(plan, schema)
     names = plan.order_columns
     guards = plan.guards
-    asked = Conditions(plan.registers, plan.conditions, plan.updates)
+    asked = Conditions(plan.program_registers, plan.program_conditions, plan.program_updates)
     program, registers = bind_program(guards, asked, schema, plan.text, known)
     binding = _core.Binding(
         program=program,

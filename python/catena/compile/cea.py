@@ -22,10 +22,17 @@ transition says which tracks its row is appended to (tracks.py), and its conditi
 what the engine takes is `remembered` (registers.py): conditions over registers and the row, and
 updates of registers. Conditions come before updates, and a run's registers are unbound at first.
 
-Where the operand of NEXT, LAST or MAX has clocks, no watcher can know beforehand how its runs stand
-to each other. Then the operand stays an automaton by itself, a *scope*, whose runs the engine
-compares while it reads (cpp/engine/contest.h), and a transition of the automaton around that stands
-for one of the operand's asks the scope to make it. The operand's clocks are the scope's business.
+Where the operand of NEXT, LAST or MAX has clocks or conditions over several events, no watcher can
+know beforehand how its runs stand to each other. Then the operand stays an automaton by itself, a
+*scope*, whose runs the engine compares while it reads (cpp/engine/contest.h), and a transition of
+the automaton around that stands for one of the operand's asks the scope to make it. The operand's
+clocks and conditions are the scope's business; what its conditions read of events further left, the
+transition that opens the scope lends it.
+
+What must be absent and has clocks or conditions over several events is followed while rows are
+read (following.py): an *absence* is an automaton by itself, and a run that passes over it holds the
+configurations that matches of it, begun since, are in. A transition may begin, take on and ask this
+set. What the engine takes are registers that hold it, conditions and updates (registers.py).
 
 Invariant: a run that comes to a check of a clock has reset it. A transition asks a watcher for one
 state at most. In an unfolded automaton no transition asks a watcher, and only an observer leads to
@@ -106,9 +113,59 @@ class Scope:
     operand: Automaton
 
 
-Asks: TypeAlias = tuple[tuple[Scope, int], ...]
-"""Scopes, and the transitions of their operands that they must make, by place."""
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """That a scope makes a transition of its operand."""
 
+    scope: Scope
+    place: int
+    """Of the transition among the operand's."""
+    tracks: tuple[tuple[str, str], ...] = ()
+    """If it opens the scope: tracks of the operand, and those of the automaton around that they
+    begin as."""
+    lends: tuple[tuple[int, int], ...] = ()
+    """The same of registers, in place of tracks."""
+
+    @property
+    def opens(self) -> bool:
+        """Whether a run that asks this comes into the scope."""
+        return self.scope.operand.transitions[self.place].source == INITIAL
+
+
+Asks: TypeAlias = tuple[Ask, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Absence:
+    """What runs may have to pass over: its matches that are open are followed."""
+
+    number: int
+    """Distinct among those of a formula, in the order in which they were made."""
+    operand: Automaton
+    recalls: frozenset[str]
+    """The tracks that its conditions read, by their names inside."""
+    text: str
+    """Its formula."""
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """What a transition does with the matches of an absence that are open, and asks of them."""
+
+    absence: Absence
+    fresh: bool = False
+    """None of those begun before the row counts."""
+    starts: bool = True
+    """One may start on the row."""
+    ends: bool | None = None
+    """Whether one ends on the row, if that is asked."""
+    names: frozenset[tuple[str, str]] = frozenset()
+    """Tracks as they are called inside, and outside, where these are not the same."""
+
+
+Follows: TypeAlias = frozenset[Follow]
+
+NO_FOLLOWS: Final[Follows] = frozenset()
 
 Check: TypeAlias = tuple[Clock, ast.Interval]
 """What has passed on a clock lies in an interval."""
@@ -138,11 +195,16 @@ NO_APPENDS: Final[Appended] = frozenset()
 NO_CONDITIONS: Final[Conditions] = frozenset()
 NO_UPDATES: Final[Updates] = frozenset()
 
+Forbids: TypeAlias = frozenset[Conditions]
+"""Conditions that may not all hold, several times."""
+
+NO_FORBIDS: Final[Forbids] = frozenset()
+
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Reads a row that satisfies every predicate of the guard, every check and every condition,
-    marks the row, resets clocks to it and updates registers."""
+    """Reads a row that satisfies every predicate of the guard, every check and every condition, and
+    nothing that is forbidden; marks the row, resets clocks to it and updates registers."""
 
     source: int
     guard: Guard
@@ -159,6 +221,10 @@ class Transition:
     conditions: Conditions = NO_CONDITIONS
     updates: Updates = NO_UPDATES
     asks: Asks = ()
+    forbids: Forbids = NO_FORBIDS
+    """Where all conditions of one of these hold, the transition may not be made."""
+    follows: Follows = NO_FOLLOWS
+    """At most one for each absence."""
 
     @property
     def is_marked(self) -> bool:
@@ -190,7 +256,7 @@ class Automaton:
     @property
     def scopes(self) -> tuple[Scope, ...]:
         """The scopes that transitions ask, in the order in which they come."""
-        return tuple(dict.fromkeys(scope for t in self.transitions for scope, _ in t.asks))
+        return tuple(dict.fromkeys(ask.scope for t in self.transitions for ask in t.asks))
 
     @property
     def machines(self) -> tuple[Automaton, ...]:

@@ -112,6 +112,8 @@ def _moves_together(
                 asks=a.asks + b.asks,
                 appends=a.appends | b.appends,
                 conditions=a.conditions | b.conditions,
+                forbids=a.forbids | b.forbids,
+                follows=a.follows | b.follows,
             )
             yield both, (a.target, b.target)
 

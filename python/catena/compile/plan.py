@@ -10,24 +10,29 @@ other's snapshots.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Final, Protocol, TypeAlias
 
 from catena import _core
-from catena.compile.automaton import ColumnNames, build, comparing_registers, dead_part
+from catena.compile.automaton import ColumnNames, build, dead_part
 from catena.compile.cea import (
+    FINAL,
+    INITIAL,
     NO_CHECKS,
     NO_CLOCKS,
     NO_CONDITIONS,
+    NO_FORBIDS,
     NO_UPDATES,
+    Ask,
     Automaton,
     Checks,
     Clock,
     ClockKind,
     Clocks,
     Conditions,
+    Forbids,
     Guard,
     Scope,
     Transition,
@@ -52,12 +57,11 @@ from catena.compile.registers import (
 )
 from catena.compile.selection import COMPARING
 from catena.compile.ties import tied
-from catena.compile.tracks import has_conditions
 from catena.errors import CatenaError, CatenaLimitError, error_at
 from catena.query import ast
 from catena.query.check import check
 from catena.query.format import format_expression, format_formula, format_window
-from catena.query.normalize import normalize, subexpressions, subformulas
+from catena.query.normalize import map_expression, normalize, subexpressions, subformulas
 from catena.query.parse import parse
 
 PLAN_VERSION: Final = 1
@@ -75,7 +79,7 @@ CORE_STRATEGIES: Final = {
 ClockBound: TypeAlias = tuple[ClockKind, str | None, ast.Interval]
 """An interval of what clocks of a kind, over a column if that is an attribute's, may show."""
 
-Action: TypeAlias = tuple[Checks, Clocks, Conditions, Updates]
+Action: TypeAlias = tuple[Checks, Clocks, Conditions, Updates, Forbids]
 """What a transition asks of clocks and does to them, and the same of registers."""
 
 
@@ -132,10 +136,17 @@ class Plan:
     ties: tuple[str, ...] = ()
     """Attributes in which all events of a match are equal, so that parts may be told apart by
     them; a row with a null or NaN there takes no part."""
+    absences: tuple[Automaton, ...] = ()
+    """What runs pass over and the engine follows, by number."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A plan goes to other processes without what has been worked out from it."""
         return Plan, tuple(getattr(self, field.name) for field in fields(self))
+
+    @property
+    def events_held(self) -> tuple[Held, ...]:
+        """The registers that hold something of events."""
+        return tuple(held for held in self.registers if held.what != "begun")
 
     @cached_property
     def guards(self) -> tuple[Guard, ...]:
@@ -147,8 +158,12 @@ class Plan:
 
     @cached_property
     def _transitions(self) -> tuple[Transition, ...]:
-        """Those of the automaton and of the scopes in it."""
-        return tuple(t for machine in self.automaton.machines for t in machine.transitions)
+        return tuple(t for machine in self.machines for t in machine.transitions)
+
+    @property
+    def machines(self) -> tuple[Automaton, ...]:
+        """The automaton, the operands of the scopes in it, and the absences."""
+        return (*self.automaton.machines, *self.absences)
 
     @cached_property
     def row_guard(self) -> Guard | None:
@@ -228,14 +243,15 @@ class Plan:
 
     @cached_property
     def clocks(self) -> tuple[Clock, ...]:
-        """The automaton's clocks, by number, and then those of the scopes in it."""
-        return tuple(clock for machine in self.automaton.machines for clock in machine.clocks)
+        """The automaton's clocks, by number, and then those of the scopes in it and absences."""
+        return tuple(clock for machine in self.machines for clock in machine.clocks)
 
     @cached_property
-    def compares_clocks(self) -> bool:
-        """True if a strategy compares runs that have clocks."""
+    def compares_runs(self) -> bool:
+        """True if a strategy compares runs that have clocks or registers while rows are read."""
+        has_words = bool(self.clocks or self.registers or self.conditions)
         compares = self.query.strategy in COMPARING
-        return bool(self.automaton.scopes) or (compares and bool(self.clocks))
+        return bool(self.automaton.scopes) or (compares and has_words)
 
     @cached_property
     def attribute_clocks(self) -> tuple[str, ...]:
@@ -266,19 +282,79 @@ class Plan:
     @cached_property
     def conditions(self) -> tuple[ast.Expression, ...]:
         """The distinct conditions over registers, in an order of their own."""
-        found = {c for t in self.automaton.transitions for c in t.conditions}
+        found = {c for t in self._transitions for c in t.conditions.union(*t.forbids)}
         return tuple(sorted(found, key=format_expression))
 
     @cached_property
     def updates(self) -> tuple[tuple[int, ast.Expression], ...]:
         """The distinct updates, registers with what they are set to, in an order of their own."""
-        found = {update for t in self.automaton.transitions for update in t.updates}
+        found = {update for t in self._transitions for update in t.updates}
         return tuple(sorted(found, key=lambda update: (update[0], format_expression(update[1]))))
+
+    @cached_property
+    def _lent(self) -> tuple[Automaton, ...]:
+        """The operands of scopes that are lent registers, and those of the scopes in them."""
+        lent = (ask.scope.operand for t in self._transitions for ask in t.asks if ask.lends)
+        return tuple(dict.fromkeys(inside for operand in lent for inside in operand.machines))
+
+    @cached_property
+    def _replayed_absences(self) -> frozenset[int]:
+        """The numbers of the absences in those, and in these."""
+        found: set[int] = set()
+        pending = list(self._lent)
+        while pending:
+            more = _absences_followed(pending.pop()) - found
+            found |= more
+            pending += [self.absences[number] for number in more]
+        return frozenset(found)
+
+    @cached_property
+    def _replayed(self) -> tuple[Transition, ...]:
+        """The transitions of all of these: of them the engine may have to read rows again."""
+        absences = (self.absences[number] for number in sorted(self._replayed_absences))
+        return tuple(t for machine in (*self._lent, *absences) for t in machine.transitions)
+
+    @cached_property
+    def history(self) -> tuple[str, ...]:
+        """The attributes that rows keep of themselves to be read again."""
+        read = (e for t in self._replayed for e in _expressions(t))
+        parts = (part for expression in read for part in subexpressions(expression))
+        return tuple(sorted({part.name for part in parts if isinstance(part, ast.Attribute)}))
+
+    @cached_property
+    def program_registers(self) -> tuple[Held, ...]:
+        """The registers, and then those that stand for the attributes of a row that is read
+        again."""
+        kept = (Held("row", "last", ast.Attribute(name)) for name in self.history)
+        return (*self.registers, *kept)
+
+    @cached_property
+    def program_conditions(self) -> tuple[ast.Expression, ...]:
+        """The conditions, and then those asked of rows that are read again."""
+        found = {self._again(c) for t in self._replayed for c in t.conditions.union(*t.forbids)}
+        more = found - set(self.conditions)
+        return (*self.conditions, *sorted(more, key=format_expression))
+
+    @cached_property
+    def program_updates(self) -> tuple[tuple[int, ast.Expression], ...]:
+        """The same of updates; in the end what a row keeps of itself."""
+        found = {(n, self._again(value)) for t in self._replayed for n, value in t.updates}
+        more = sorted(found - set(self.updates), key=lambda u: (u[0], format_expression(u[1])))
+        kept = (
+            (len(self.registers) + i, ast.Attribute(name)) for i, name in enumerate(self.history)
+        )
+        return (*self.updates, *more, *kept)
+
+    def _again(self, expression: ast.Expression) -> ast.Expression:
+        """An expression with what is kept of a row in place of the row."""
+        if isinstance(expression, ast.Attribute):
+            return ast.Register(len(self.registers) + self.history.index(expression.name))
+        return map_expression(expression, self._again)
 
     @cached_property
     def is_monotonic(self) -> bool:
         """True if all clocks are bounded from above and runs may be kept in chains."""
-        alone = not self.compares_clocks and not self.conditions
+        alone = not self.compares_runs and not self.conditions
         return alone and is_monotonic(self.automaton)
 
     @cached_property
@@ -286,8 +362,9 @@ class Plan:
         """The automaton as the engine takes it."""
         return self._machine(self.automaton)
 
-    def _machine(self, automaton: Automaton) -> _core.Cea:
-        """An automaton as the engine takes it; guards and bounds are numbered for all alike."""
+    def _machine(self, automaton: Automaton, reads_again: bool = False) -> _core.Cea:
+        """An automaton as the engine takes it, over rows as they come or over rows that are read
+        again; guards, bounds, conditions and updates are numbered for all alike."""
         guard_ids = {guard: i for i, guard in enumerate(self.guards)}
         variable_ids = {name: i for i, name in enumerate(self.variables)}
         marks = dict.fromkeys([frozenset[str](), *(t.marks for t in automaton.transitions)])
@@ -296,10 +373,11 @@ class Plan:
         asks = dict.fromkeys([(), *(t.asks for t in automaton.transitions)])
         ask_ids = {asked: i for i, asked in enumerate(asks)}
         scope_ids = {scope: i for i, scope in enumerate(automaton.scopes)}
+        numbers = range(len(self.absences) if automaton is self.automaton else 0)
         return _core.Cea(
             state_count=automaton.state_count,
-            initial=[0],
-            final=[1],
+            initial=[INITIAL],
+            final=[FINAL],
             transitions=[
                 (
                     t.source,
@@ -318,19 +396,26 @@ class Plan:
             observers=sorted(automaton.observers),
             clock_kinds=[self._kind_of(clock) for clock in automaton.clocks],
             interval_count=len(self.bounds),
-            actions=[self._clock_action(checks, resets) for checks, resets, _, _ in action_ids],
+            actions=[self._clock_action(checks, resets) for checks, resets, *_ in action_ids],
             is_monotonic=automaton is self.automaton and self.is_monotonic,
             register_count=len(self.registers),
-            condition_reads=[sorted(read_registers(c)) for c in self.conditions],
-            update_reads=[sorted(read_registers(value)) for _, value in self.updates],
+            condition_reads=[self._registers_read(c) for c in self.program_conditions],
+            update_reads=[self._registers_read(value) for _, value in self.program_updates],
             register_actions=[
-                self._register_action(asked, made) for _, _, asked, made in action_ids
+                self._register_action(asked, made, forbids, reads_again)
+                for _, _, asked, made, forbids in action_ids
             ],
-            scopes=[
-                (CORE_STRATEGIES[scope.strategy], self._machine(scope.operand))
-                for scope in scope_ids
+            history=list(range(len(self.program_updates)))[
+                len(self.program_updates) - len(self.history) :
             ],
-            asks=[[(scope_ids[scope], place) for scope, place in asked] for asked in asks],
+            scopes=[self._scope(scope, automaton, reads_again) for scope in scope_ids],
+            asks=[
+                [(scope_ids[a.scope], a.place, [outside for _, outside in a.lends]) for a in asked]
+                for asked in asks
+            ],
+            absences=list(map(self._absence, numbers)),
+            condition_follows=[_followed(condition) for condition in self.program_conditions],
+            update_follows=[_followed(value) for _, value in self.program_updates],
         )
 
     def _kind_of(self, clock: Clock) -> int:
@@ -338,11 +423,36 @@ class Plan:
         first = clock.kind.value
         return first + self.attribute_clocks.index(clock.column) if clock.column else first
 
+    def _registers_read(self, expression: ast.Expression) -> list[int]:
+        """Those of a run."""
+        return sorted(n for n in read_registers(expression) if n < len(self.registers))
+
+    def _scope(
+        self, scope: Scope, automaton: Automaton, reads_again: bool
+    ) -> tuple[_core.Strategy, _core.Cea, list[int], _core.Cea | None]:
+        opening = (ask for t in automaton.transitions for ask in t.asks if ask.scope is scope)
+        lent = next(([inside for inside, _ in ask.lends] for ask in opening if ask.opens), [])
+        operand = self._machine(scope.operand, reads_again)
+        again = self._machine(scope.operand, True) if lent else None
+        return CORE_STRATEGIES[scope.strategy], operand, lent, again
+
+    def _absence(self, number: int) -> tuple[_core.Cea, _core.Cea | None]:
+        operand = self.absences[number]
+        again = self._machine(operand, True) if number in self._replayed_absences else None
+        return self._machine(operand), again
+
     def _register_action(
-        self, conditions: Conditions, updates: Updates
-    ) -> tuple[list[int], list[tuple[int, int]]]:
-        asked = sorted(map(self.conditions.index, conditions))
-        return asked, sorted((update[0], self.updates.index(update)) for update in updates)
+        self, conditions: Conditions, updates: Updates, forbids: Forbids, reads_again: bool
+    ) -> tuple[list[int], list[tuple[int, int]], list[list[int]]]:
+        def change(expression: ast.Expression) -> ast.Expression:
+            return self._again(expression) if reads_again else expression
+
+        def numbers(asked: Conditions) -> list[int]:
+            return sorted(self.program_conditions.index(change(c)) for c in asked)
+
+        places = self.program_updates.index
+        made = sorted((number, places((number, change(value)))) for number, value in updates)
+        return numbers(conditions), made, sorted(map(numbers, forbids))
 
     def _clock_action(
         self, checks: Checks, resets: Clocks
@@ -372,9 +482,11 @@ class Plan:
             *(f"guard {i}: {guard_text(guard)}" for i, guard in enumerate(self.guards)),
             *(f"clock {clock_text(clock)}: {counted(clock)}" for clock in self.automaton.clocks),
             *(f"register ${i}: {held.text}" for i, held in enumerate(self.registers)),
+            *([f"history {', '.join(self.history)}"] if self.history else []),
             f"states {self.automaton.state_count}",
             *([f"observers {self.observers_text}"] if self.automaton.observers else []),
             *transition_lines(self.automaton),
+            *absence_lines(self.absences),
         ]
         return "\n".join(lines) + "\n"
 
@@ -390,21 +502,53 @@ class Plan:
 
 
 def _action_of(t: Transition) -> Action:
-    return t.checks, t.resets, t.conditions, t.updates
+    return t.checks, t.resets, t.conditions, t.updates, t.forbids
+
+
+def _expressions(t: Transition) -> Iterator[ast.Expression]:
+    """What a transition asks of registers and the row, and sets registers to."""
+    yield from t.conditions.union(*t.forbids)
+    yield from (value for _, value in t.updates)
+
+
+def _absences_followed(automaton: Automaton) -> set[int]:
+    """The numbers of the absences whose open matches runs hold."""
+    parts = (p for t in automaton.transitions for e in _expressions(t) for p in subexpressions(e))
+    return {part.absence for part in parts if isinstance(part, ast.Begun)}
+
+
+def _followed(expression: ast.Expression) -> tuple[int, int | None, int | None] | None:
+    """What a condition or an update has to do with open matches of an absence: which absence, the
+    state where matches start, if any do, and the register that holds those before the row."""
+    begun = expression.operand if isinstance(expression, ast.Ends) else expression
+    if not isinstance(begun, ast.Begun):
+        return None
+    before = begun.before.number if isinstance(begun.before, ast.Register) else None
+    return begun.absence, begun.entry, before
 
 
 def _actions(automaton: Automaton) -> tuple[Action, ...]:
     """What transitions do with clocks and registers, each once; first of all nothing."""
-    nothing: Action = (NO_CHECKS, NO_CLOCKS, NO_CONDITIONS, NO_UPDATES)
+    nothing: Action = (NO_CHECKS, NO_CLOCKS, NO_CONDITIONS, NO_UPDATES, NO_FORBIDS)
     return tuple(dict.fromkeys([nothing, *map(_action_of, automaton.transitions)]))
 
 
 def _actions_text(t: Transition) -> str:
     """What a transition does with clocks and registers."""
-    asked = " AND ".join(sorted(map(format_expression, t.conditions)))
+    asked = _all_of(t.conditions)
+    forbidden = " OR ".join(sorted(map(_all_of, t.forbids)))
     updates = sorted(t.updates, key=lambda update: update[0])
     made = ", ".join(f"${number} = {format_expression(value)}" for number, value in updates)
-    return action_text(t) + (f" if {asked}" if asked else "") + (f" set {made}" if made else "")
+    return (
+        action_text(t)
+        + (f" if {asked}" if asked else "")
+        + (f" unless {forbidden}" if forbidden else "")
+        + (f" set {made}" if made else "")
+    )
+
+
+def _all_of(conditions: Conditions) -> str:
+    return " AND ".join(sorted(map(format_expression, conditions)))
 
 
 def scope_names(automaton: Automaton, within: str = "") -> dict[Scope, str]:
@@ -443,13 +587,29 @@ def transition_lines(automaton: Automaton) -> list[str]:
     return lines
 
 
+def absence_lines(absences: Sequence[Automaton]) -> list[str]:
+    """The automata of absences, each with its clocks and a line per transition."""
+    lines = []
+    for number, machine in enumerate(absences):
+        lines.append(f"absence {number}: {machine.state_count} states")
+        lines += [f"clock {clock_text(c)}: {counted(c)}" for c in machine.clocks]
+        lines += transition_lines(machine)
+    return lines
+
+
 def _transition_line(t: Transition, automaton: Automaton, names: Mapping[Scope, str]) -> str:
     if t.target in automaton.observers:
         return f"{t.source} ~> {t.target}  [{guard_text(t.guard)}]"
     marks = "hidden" if t.hides else ", ".join(sorted(t.marks))
-    asked = ", ".join(f"{names[scope]}: {place}" for scope, place in t.asks)
+    asked = ", ".join(ask_text(ask, names) for ask in t.asks)
     by = f" by {asked}" if asked else ""
     return f"{t.source} -> {t.target}  [{guard_text(t.guard)}] {{{marks}}}{_actions_text(t)}{by}"
+
+
+def ask_text(ask: Ask, names: Mapping[Scope, str]) -> str:
+    """What is asked of a scope: `0: 3`, or `0: 3 with $1 = $0` if it is lent something."""
+    lent = ", ".join(f"${inside} = ${outside}" for inside, outside in ask.lends)
+    return f"{names[ask.scope]}: {ask.place}" + (f" with {lent}" if lent else "")
 
 
 def counted(clock: Clock) -> str:
@@ -495,12 +655,8 @@ def compile_query(text: str, settings: Settings) -> Plan:
     ties: tuple[str, ...] = ()
     if _may_divide(query):
         remembering, ties = tied(remembering)
-    if has_conditions(remembering.automaton):
-        _check_comparisons(query, remembering.automaton, text)
     automaton = settled(remembering.automaton)
-    _check_attribute_clocks(automaton)
-    _check_compared_clocks(query, automaton, text)
-    return Plan(
+    plan = Plan(
         text=text,
         settings=settings,
         query=query,
@@ -510,7 +666,10 @@ def compile_query(text: str, settings: Settings) -> Plan:
         outputs=outputs,
         registers=remembering.registers,
         ties=ties,
+        absences=tuple(project(settled(absence), ()) for absence in remembering.absences),
     )
+    _check_attribute_clocks(plan)
+    return plan
 
 
 def _may_divide(query: ast.Query) -> bool:
@@ -520,32 +679,10 @@ def _may_divide(query: ast.Query) -> bool:
     return not (counts_rows or consumes_parts)
 
 
-def _check_comparisons(query: ast.Query, automaton: Automaton, text: str) -> None:
-    """Refuses strategies that compare runs with registers, or run beside such."""
-    if query.strategy in COMPARING:
-        raise comparing_registers(text, query.formula.span, query.strategy)
-    if automaton.scopes:
-        raise comparing_registers(text, query.formula.span, automaton.scopes[0].strategy)
-
-
-def _check_compared_clocks(query: ast.Query, automaton: Automaton, text: str) -> None:
-    """Refuses strategies that compare runs whose clocks follow attributes."""
-    compares = query.strategy in COMPARING or bool(automaton.scopes)
-    clocks = [clock for machine in automaton.machines for clock in machine.clocks]
-    if compares and any(clock.column for clock in clocks):
-        raise error_at(
-            text,
-            query.formula.span,
-            "NEXT, LAST and MAX over WITHIN n [attribute] inside a formula are not supported yet",
-            hint="measure by time or by EVENTS, or write the window after the whole formula",
-        )
-
-
-def _check_attribute_clocks(automaton: Automaton) -> None:
-    columns = {clock.column for clock in automaton.clocks if clock.column}
-    if len(columns) > ATTRIBUTE_CLOCKS_MAX:
+def _check_attribute_clocks(plan: Plan) -> None:
+    if len(plan.attribute_clocks) > ATTRIBUTE_CLOCKS_MAX:
         raise CatenaLimitError(
-            f"{len(columns)} attributes are clocks of WITHIN inside the formula, "
+            f"{len(plan.attribute_clocks)} attributes are clocks of WITHIN inside the formula, "
             f"at most {ATTRIBUTE_CLOCKS_MAX} may be",
             hint="measure some of the parts by time, or by the same attribute",
         )

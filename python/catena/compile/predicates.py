@@ -126,10 +126,17 @@ class _ProgramBuilder:
             whole = self._node("and", "bool", whole, node)
         self.program.add_guard(whole)
 
+    # What is asked of open matches of an absence is no part of the program: the engine follows
+    # these (cpp/engine/absences.h). It has a place all the same, for the sake of the numbers.
+
     def add_condition(self, condition: ast.Expression) -> None:
+        if isinstance(condition, ast.Ends):
+            condition = ast.Literal(False)
         self.program.add_condition(self._truth(condition).node)
 
     def add_update(self, number: int, value: ast.Expression) -> None:
+        if isinstance(value, ast.Begun):
+            value = ast.Unbound()
         self.program.add_update(self._in_register(self._value(value), number).node)
 
     # Registers

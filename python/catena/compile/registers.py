@@ -18,28 +18,50 @@ A register is *live* in a state if some run from there reads it before it is wri
 registers are kept: the engine groups runs by what they hold. Registers that always hold the same
 are one.
 
-Invariant: the automaton has the same complex events, and no tracks. Cost: states times tracks, then
-transitions times registers, to a fixed point.
+A strategy that compares while rows are read has its operand as a scope (scopes.py), an automaton
+with registers of its own. What its conditions read of events further left it is lent when it is
+opened: registers that are live in its initial state begin as what the run around holds.
+
+    A AS x ; NEXT(B ; (C FILTER C.v > x.v))     the run around keeps v of the last x until the B,
+                                                which opens the scope with it; then the scope does
+
+What must be absent and is followed (following.py) is held by a register of its own, and the
+automata of absences are over the same registers: a match that starts takes what it reads over from
+the run. What is absent inside a scope's operand is held by runs of the scope.
+
+Invariant: the automaton has the same complex events, and no tracks; so have its scopes, and their
+clocks are settled (clocks.py). Cost: states times tracks, then transitions times registers, to a
+fixed point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from catena.compile.cea import (
     INITIAL,
     NO_APPENDS,
+    NO_FOLLOWS,
+    Absence,
     Append,
+    Ask,
     Automaton,
+    Conditions,
+    Follow,
+    Scope,
     Transition,
     conjuncts,
     contradicts_itself,
     trimmed,
     with_transitions,
 )
+from catena.compile.clocks import settling as clocks_settled
 from catena.compile.clocks import steps_together
+from catena.compile.following import Family
+from catena.compile.scopes import scope_of
+from catena.compile.tracks import has_tracks
 from catena.query import ast
 from catena.query.constants import constant
 from catena.query.format import format_expression
@@ -63,6 +85,8 @@ class Held:
         """In words: `v of the last x`."""
         variable = self.track.partition("'")[0]
         inside = " inside" if "'" in self.track else ""
+        if self.what == "begun":
+            return f"open matches of {self.track.partition(': ')[2]}"
         if self.value is None:
             return f"number of {variable}{inside}"
         value = format_expression(self.value)
@@ -75,17 +99,24 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Remembering:
-    """An automaton over registers, and what these hold, by number."""
+    """An automaton over registers, what these hold, by number, and the automata of its absences
+    and those of its scopes, by number, over the same registers."""
 
     automaton: Automaton
     registers: tuple[Held, ...]
+    absences: tuple[Automaton, ...] = ()
 
 
 def remembered(automaton: Automaton) -> Remembering:
     """The automaton with conditions and updates of registers in place of tracks."""
-    if not any(t.appends or t.conditions for t in automaton.transitions):
+    if not automaton.scopes and not has_tracks(automaton):
         return Remembering(automaton, ())
-    return _Settling(automaton).run()
+    settling = _Settling(automaton, {}, _Registers())
+    settling.ask()
+    settling.unite({})
+    numbers = {number: i for i, number in enumerate(sorted(settling.stands()))}
+    settled = with_transitions(automaton, settling.settle(numbers).values())
+    return Remembering(trimmed(settled), settling.held(numbers), tuple(settling.absences()))
 
 
 def has_synchronous_updates(automaton: Automaton) -> bool:
@@ -114,7 +145,16 @@ def live_registers(automaton: Automaton) -> dict[int, frozenset[int]]:
     def update(number: int, t: Transition) -> ast.Expression:
         return dict(t.updates).get(number, ast.Register(number))
 
-    return _live(automaton, update)
+    def read(t: Transition) -> frozenset[int]:
+        lent = (outside for ask in t.asks for _, outside in ask.lends)
+        return frozenset(lent) | _registers_asked(t)
+
+    return _live(automaton, update, read)
+
+
+def _registers_asked(t: Transition) -> frozenset[int]:
+    asked = t.conditions.union(*t.forbids)
+    return frozenset[int]().union(*map(read_registers, asked))
 
 
 def read_registers(expression: ast.Expression) -> frozenset[int]:
@@ -126,18 +166,22 @@ _Update: TypeAlias = Callable[[int, Transition], ast.Expression]
 """What a register is set to on a transition."""
 
 
-def _live(automaton: Automaton, update: _Update) -> dict[int, frozenset[int]]:
+_Reads: TypeAlias = Callable[[Transition], frozenset[int]]
+"""The registers that a transition asks for, whatever is live after it."""
+
+
+def _live(automaton: Automaton, update: _Update, read: _Reads) -> dict[int, frozenset[int]]:
     entering: dict[int, list[Transition]] = {}
     live: dict[int, frozenset[int]] = dict.fromkeys(range(automaton.state_count), frozenset())
     for t in automaton.transitions:
         entering.setdefault(t.target, []).append(t)
-        live[t.source] = live[t.source].union(*map(read_registers, t.conditions))
+        live[t.source] |= read(t)
     pending = list(range(automaton.state_count))
     while pending:
         state = pending.pop()
         for t in entering.get(state, ()):
-            read = (read_registers(update(number, t)) for number in live[state])
-            more = live[t.source].union(*read)
+            needed = (read_registers(update(number, t)) for number in live[state])
+            more = live[t.source].union(*needed)
             if more != live[t.source]:
                 live[t.source] = more
                 pending.append(t.source)
@@ -178,6 +222,7 @@ def pruned(remembering: Remembering) -> Remembering:
         return replace(t, updates=updates, conditions=conditions)
 
     automaton = remembering.automaton
+    assert not remembering.absences, "what absences read is not pruned"
     return Remembering(
         with_transitions(automaton, map(prune, automaton.transitions)),
         tuple(remembering.registers[number] for number in kept),
@@ -194,11 +239,11 @@ _Count: TypeAlias = tuple[int, int]
 _Counts: TypeAlias = dict[str, _Count]
 
 
-def _counts_by_state(automaton: Automaton) -> dict[int, _Counts]:
+def _counts_by_state(automaton: Automaton, at_start: _Counts) -> dict[int, _Counts]:
     """By state that a run can be in, how many events tracks may have; those not named have none."""
     leaving = automaton.leaving()
     pending = sorted(automaton.observers | {INITIAL})
-    counts: dict[int, _Counts] = {state: {} for state in pending}
+    counts: dict[int, _Counts] = dict.fromkeys(pending, at_start)
     while pending:
         state = pending.pop()
         for t in leaving[state]:
@@ -230,70 +275,248 @@ def _either(one: _Counts, other: _Counts) -> _Counts:
 # From tracks to registers
 
 
-class _Settling:
-    def __init__(self, automaton: Automaton) -> None:
-        self._automaton = automaton
-        self._counts = _counts_by_state(automaton)
-        self._held: list[Held] = []
-        self._numbers: dict[Held, int] = {}
-        self._known: dict[tuple[int, Transition], ast.Expression] = {}
+class _Registers:
+    """The registers and absences found so far, of an automaton and its scopes."""
 
-    def run(self) -> Remembering:
-        asked = (self._asked(t) for t in self._automaton.transitions if t.source in self._counts)
-        automaton = with_transitions(self._automaton, (t for t in asked if t is not None))
-        live = _live(automaton, self._update)
-        kept = sorted(frozenset().union(*live.values()))
-        stands = self._equal(automaton, kept)
-        numbers = {number: i for i, number in enumerate(sorted(set(stands.values())))}
-        renamed = {number: numbers[stands[number]] for number in kept}
+    def __init__(self) -> None:
+        self.held: list[Held] = []
+        self.absence_count = 0
+        self._numbers: dict[Held, int] = {}
+
+    def number(self, held: Held) -> int:
+        number = self._numbers.setdefault(held, len(self.held))
+        if number == len(self.held):
+            self.held.append(held)
+        return number
+
+
+class _Settling:
+    """One automaton on its way from tracks to registers, as one with its absences, and with its
+    scopes, each on its own way.
+
+    How often tracks can have been appended to is known from the outside in; what is live from the
+    inside out; what is equal from the outside in again.
+    """
+
+    def __init__(self, automaton: Automaton, at_start: _Counts, registers: _Registers) -> None:
+        self._automaton = automaton
+        self._family = Family(automaton)
+        self._first_absence = registers.absence_count
+        registers.absence_count += len(self._family.absences)
+        self._counts = _counts_by_state(self._family.whole, at_start)
+        self._registers = registers
+        self._known: dict[tuple[int, Transition], ast.Expression] = {}
+        self._asked_by: dict[Transition, Transition] = {}
+        self._live: dict[int, frozenset[int]] = {}
+        self._stands: dict[int, int] = {}
+        self._settled_absences: tuple[Automaton, ...] = ()
+        self._inside = {
+            scope: _Settling(scope.operand, self._lent_counts(scope), registers)
+            for scope in automaton.scopes
+        }
+
+    def _openings(self, scope: Scope) -> list[tuple[Transition, Ask]]:
+        """What opens a scope, from states that a run can be in."""
+        return [
+            (t, ask)
+            for t in self._automaton.transitions
+            for ask in t.asks
+            if ask.scope is scope and ask.opens and t.source in self._counts
+        ]
+
+    def _lent_counts(self, scope: Scope) -> _Counts:
+        lent: _Counts | None = None
+        for t, ask in self._openings(scope):
+            counts = self._counts[t.source]
+            found = {inside: counts.get(outside, (0, 0)) for inside, outside in ask.tracks}
+            lent = found if lent is None else _either(lent, found)
+        return lent or {}
+
+    def ask(self) -> None:
+        """Finds the conditions over registers, and what is live."""
+        for inside in self._inside.values():
+            inside.ask()
+        whole = self._family.whole
+        for t in whole.transitions:
+            asked = self._asked(t) if t.source in self._counts else None
+            if asked is not None:
+                self._asked_by[t] = asked
+        asked_for = with_transitions(whole, self._asked_by.values())
+        self._live = _live(asked_for, self._update, self._read)
+
+    def _read(self, t: Transition) -> frozenset[int]:
+        lent = (outside for ask in t.asks for _, outside in self._lends(ask))
+        return frozenset(lent) | _registers_asked(t)
+
+    def _lends(self, ask: Ask) -> list[tuple[int, int]]:
+        """The scope's registers that a transition must fill as it opens it, and with which."""
+        if not ask.opens:
+            return []
+        outside, held = dict(ask.tracks), self._registers.held
+        return [
+            (n, self._registers.number(replace(held[n], track=outside[held[n].track])))
+            for n in sorted(self._inside[ask.scope].live_at_start)
+        ]
+
+    @property
+    def live_at_start(self) -> frozenset[int]:
+        return self._live[INITIAL]
+
+    def unite(self, at_start: Mapping[int, object]) -> None:
+        """Finds the registers that always hold the same, given what is the same at the start."""
+        kept = sorted(frozenset().union(*self._live.values()))
+        self._stands = self._equal(kept, at_start)
+        for scope, inside in self._inside.items():
+            lent: dict[int, list[int]] = {}
+            for _, ask in self._openings(scope):
+                for number, outside in self._lends(ask):
+                    lent.setdefault(number, []).append(self._stands[outside])
+            inside.unite({number: tuple(begins) for number, begins in lent.items()})
+
+    def stands(self) -> set[int]:
+        """The registers that are kept, those of the scopes included."""
+        return set(self._stands.values()).union(*(s.stands() for s in self._inside.values()))
+
+    def held(self, numbers: Mapping[int, int]) -> tuple[Held, ...]:
+        """What the registers hold that are kept, by their new numbers."""
+        return tuple(self._registers.held[number] for number in numbers)
+
+    def settle(self, numbers: Mapping[int, int]) -> dict[Transition, Transition]:
+        """By transition, what it is over registers with their new numbers; those that can never be
+        made are left out. Then the absences are known, too."""
+        renamed = self._renaming(numbers)
+        scopes = {scope: inside._as_scope(scope, numbers) for scope, inside in self._inside.items()}
+
+        def settle_ask(ask: Ask) -> Ask:
+            scope, places = scopes[ask.scope]
+            inside = self._inside[ask.scope]._renaming(numbers)
+            lends = {inside[n]: renamed[m] for n, m in self._lends(ask)}
+            place = places[ask.scope.operand.transitions[ask.place]]
+            return Ask(scope, place, lends=tuple(sorted(lends.items())))
+
+        def settle_value(expression: ast.Expression) -> ast.Expression:
+            return _renamed(self._reading(expression), renamed)
+
+        def settle_all(conditions: Conditions) -> Conditions:
+            return frozenset(map(settle_value, conditions))
 
         def settle(t: Transition) -> Transition:
-            found = {n: self._update(n, t) for n in live[t.target]}
-            updates = frozenset(
-                (renamed[n], _renamed(value, renamed))
-                for n, value in found.items()
-                if value != ast.Register(n)
+            found = {n: self._update(n, t) for n in sorted(self._live[t.target])}
+            return replace(
+                t,
+                appends=NO_APPENDS,
+                follows=NO_FOLLOWS,
+                conditions=settle_all(t.conditions),
+                forbids=frozenset(map(settle_all, t.forbids)),
+                updates=frozenset(
+                    (renamed[n], settle_value(value))
+                    for n, value in found.items()
+                    if value != ast.Register(n)
+                ),
+                asks=tuple(map(settle_ask, t.asks)),
             )
-            conditions = frozenset(_renamed(c, renamed) for c in t.conditions)
-            return replace(t, appends=NO_APPENDS, conditions=conditions, updates=updates)
 
-        settled = with_transitions(automaton, map(settle, automaton.transitions))
-        registers = tuple(self._held[number] for number in sorted(set(stands.values())))
-        return Remembering(trimmed(settled), registers)
+        settled = {t: settle(asked) for t, asked in self._asked_by.items()}
+        whole = with_transitions(self._family.whole, settled.values())
+        self._settled_absences = self._family.absences_apart(whole)
+        return {t: settled[t] for t in self._automaton.transitions if t in settled}
+
+    def absences(self) -> Iterator[Automaton]:
+        """The automata of absences, those of the scopes included, in the order of their numbers."""
+        yield from self._settled_absences
+        for inside in self._inside.values():
+            yield from inside.absences()
+
+    def _renaming(self, numbers: Mapping[int, int]) -> dict[int, int]:
+        return {number: numbers[stands] for number, stands in self._stands.items()}
+
+    def _as_scope(
+        self, scope: Scope, numbers: Mapping[int, int]
+    ) -> tuple[Scope, dict[Transition, int]]:
+        settled = self.settle(numbers)
+        operand = with_transitions(self._automaton, settled.values())
+        timed = clocks_settled(operand)
+        becomes = {t: timed[after] for t, after in settled.items()}
+        return scope_of(scope.strategy, operand, becomes)
 
     def _register(self, held: Held) -> ast.Register:
-        number = self._numbers.setdefault(held, len(self._held))
-        if number == len(self._held):
-            self._held.append(held)
-        return ast.Register(number)
+        return ast.Register(self._registers.number(held))
 
     def _asked(self, t: Transition) -> Transition | None:
         """The transition with its conditions over registers; None if one of them never holds."""
-        guard, conditions = t.guard, set()
-        for condition in sorted(t.conditions, key=format_expression):
-            for part in conjuncts(simplified(self._expanded(condition, t.source))):
-                if part == _TRUE:
-                    continue
-                if part == _FALSE:
-                    return None
-                if _is_of_row(part):
-                    guard |= {part}
-                else:
-                    conditions.add(part)
-        if contradicts_itself(guard):
+        if not all(self._inside[ask.scope].can_make(ask.place) for ask in t.asks):
             return None
-        return replace(t, guard=guard, conditions=frozenset(conditions))
+        asked = self._parts(t.conditions, t.source)
+        forbids = {self._parts(several, t.source) for several in sorted(t.forbids, key=_texts)}
+        for f in sorted(t.follows, key=lambda f: f.absence.number):
+            if f.ends is True:
+                asked |= {ast.Ends(self._begun(f))}
+            elif f.ends is False:
+                forbids.add(frozenset({ast.Ends(self._begun(f))}))
+        guard = t.guard.union(filter(_is_of_row, asked))
+        if _FALSE in asked or frozenset() in forbids or contradicts_itself(guard):
+            return None
+        return replace(
+            t,
+            guard=guard,
+            conditions=frozenset(part for part in asked if not _is_of_row(part)),
+            forbids=frozenset(several for several in forbids if _FALSE not in several),
+        )
+
+    def _parts(self, conditions: Conditions, state: int) -> Conditions:
+        """What conditions on tracks ask of registers and the row, one by one, in a state."""
+        expanded = (
+            simplified(self._expanded(condition, state))
+            for condition in sorted(conditions, key=format_expression)
+        )
+        return frozenset[ast.Expression]().union(*map(conjuncts, expanded)) - {_TRUE}
+
+    # Open matches of absences
+
+    def _slot(self, absence: Absence) -> ast.Register:
+        return self._register(Held(f"{absence.number}: {absence.text}", "begun", None))
+
+    def _begun(self, follow: Follow) -> ast.Begun:
+        """The open matches after a row; what those that start on it read is filled in later."""
+        family, absence = self._family, follow.absence
+        entry = family.entry(follow) if follow.starts else None
+        before = ast.Unbound() if follow.fresh else self._slot(absence)
+        number = self._first_absence + family.absences.index(absence)
+        return ast.Begun(number, entry, before)
+
+    def _reading(self, expression: ast.Expression) -> ast.Expression:
+        """With the registers that matches of an absence read which start on the row."""
+        if isinstance(expression, ast.Begun) and expression.entry is not None:
+            absence = self._family.absences[expression.absence - self._first_absence]
+            entry = self._family.place(absence, expression.entry)
+            return replace(expression, reads=tuple(map(ast.Register, sorted(self._live[entry]))))
+        return map_expression(expression, self._reading)
+
+    def can_make(self, place: int) -> bool:
+        """Whether a run of the automaton can make a transition at all."""
+        return self._automaton.transitions[place] in self._asked_by
 
     def _update(self, number: int, t: Transition) -> ast.Expression:
         """What a register holds after a transition."""
         key = number, t
         if key not in self._known:
-            held = self._held[number]
+            held = self._registers.held[number]
+            if held.what == "begun":
+                self._known[key] = self._open_after(number, t)
+                return self._known[key]
             append = next((a for a in t.appends if a.track == held.track), None)
             self._known[key] = (
                 ast.Register(number) if append is None else self._after(held, append, t.source)
             )
         return self._known[key]
+
+    def _open_after(self, number: int, t: Transition) -> ast.Expression:
+        """What a register of open matches holds after a transition."""
+        for f in t.follows:
+            if self._slot(f.absence) == ast.Register(number):
+                is_none = f.fresh and not f.starts
+                return ast.Unbound() if is_none else self._begun(f)
+        return ast.Register(number)
 
     def _after(self, held: Held, append: Append, state: int) -> ast.Expression:
         recall = ast.Recall(append.source, held.what, held.value, append.appends)
@@ -358,25 +581,30 @@ class _Settling:
 
     # Registers that always hold the same
 
-    def _equal(self, automaton: Automaton, numbers: list[int]) -> dict[int, int]:
+    def _equal(self, numbers: list[int], at_start: Mapping[int, object]) -> dict[int, int]:
         """By register, the first of those that always hold the same.
 
-        All with the same value are taken for equal at first; then those are told apart that a
-        transition sets to something else, until nothing changes.
+        All with the same value that begin alike are taken for equal at first; then those are told
+        apart that a transition sets to something else, until nothing changes.
         """
-        groups: Mapping[int, object] = {n: self._held[n].value for n in numbers}
+        held = self._registers.held
+        groups: Mapping[int, object] = {n: (held[n].value, at_start.get(n)) for n in numbers}
         while True:
             stands = _first_of_each(groups)
             refined = {
                 n: (
                     groups[n],
-                    tuple(_renamed(self._update(n, t), stands) for t in automaton.transitions),
+                    tuple(_renamed(self._update(n, t), stands) for t in self._asked_by.values()),
                 )
                 for n in numbers
             }
             if len(set(refined.values())) == len(set(groups.values())):
                 return stands
             groups = refined
+
+
+def _texts(conditions: Conditions) -> list[str]:
+    return sorted(map(format_expression, conditions))
 
 
 def _first_of_each(groups: Mapping[int, object]) -> dict[int, int]:
@@ -394,7 +622,10 @@ def _renamed(expression: ast.Expression, numbers: Mapping[int, int]) -> ast.Expr
 # Conditions made simple
 
 
-_OF_RUNS: Final = (ast.Register, ast.Unbound, ast.IsBound, ast.IfBound, ast.Accumulate, ast.Narrow)
+_OF_RUNS: Final = (
+    *(ast.Register, ast.Unbound, ast.IsBound, ast.IfBound, ast.Accumulate, ast.Narrow),
+    *(ast.Begun, ast.Ends),
+)
 
 
 def _is_of_row(condition: ast.Expression) -> bool:

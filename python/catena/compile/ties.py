@@ -60,7 +60,7 @@ _ROW: Final = -1
 
 def tied(remembering: Remembering) -> tuple[Remembering, tuple[str, ...]]:
     """The automaton without the conditions that a partition by the attributes makes true."""
-    if not _lets_rows_pass(remembering.automaton):
+    if remembering.absences or not _lets_rows_pass(remembering.automaton):
         return remembering, ()
     keys = []
     for key in _candidates(remembering):
@@ -72,7 +72,9 @@ def tied(remembering: Remembering) -> tuple[Remembering, tuple[str, ...]]:
 
 def _lets_rows_pass(automaton: Automaton) -> bool:
     """Whether rows that no transition of a run needs may come at any time."""
-    if automaton.observers or any(c.kind is ClockKind.ROWS for c in automaton.clocks):
+    if automaton.observers or automaton.scopes or any(t.forbids for t in automaton.transitions):
+        return False
+    if any(c.kind is ClockKind.ROWS for c in automaton.clocks):
         return False
     waiting = {t.source for t in automaton.transitions if _is_waiting(t)}
     return {t.source for t in automaton.transitions} <= waiting | {INITIAL}

@@ -27,7 +27,7 @@ depends on where a part begins and ends is on its first and last transitions. Co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -36,7 +36,9 @@ from catena.compile.cea import (
     INITIAL,
     NO_APPENDS,
     Append,
+    Ask,
     Automaton,
+    Follow,
     Transition,
     with_transitions,
 )
@@ -71,7 +73,7 @@ class Tracks:
         """After `AS variable`, or as an atom of that name: every marked row is bound to it."""
         if variable not in self._read:
             return automaton
-        if variable in _recalled(automaton):
+        if variable in recalled_tracks(automaton):
             return self._bound_at_end(automaton, variable)
 
         def append(t: Transition) -> Transition:
@@ -93,9 +95,9 @@ class Tracks:
 
     def hidden(self, automaton: Automaton, kept: Iterable[str] = ()) -> Automaton:
         """What the automaton binds to other variables than those kept is seen inside of it only."""
-        kept, recalled = frozenset(kept), _recalled(automaton)
+        kept, asked = frozenset(kept), recalled_tracks(automaton)
         for track in sorted(_appended(automaton) & self._read - kept):
-            if track in recalled:
+            if track in asked:
                 automaton = self._own_track(automaton, track)
             else:
                 automaton = _without_track(automaton, track)
@@ -114,8 +116,7 @@ class Tracks:
                 )
                 for a in t.appends
             )
-            conditions = frozenset(_reading(c, track, before) for c in t.conditions)
-            t = replace(t, appends=appends, conditions=conditions)
+            t = read_as(replace(t, appends=appends), {track: before})
             begins = t.source == INITIAL and all(a.track != own for a in t.appends)
             return _with_append(t, Append(own, track, False)) if begins else t
 
@@ -124,6 +125,24 @@ class Tracks:
     def _new(self, variable: str) -> str:
         self._made += 1
         return f"{variable}'{self._made}"
+
+    def marked(self, body: Automaton, read: frozenset[str]) -> tuple[Automaton, dict[str, str]]:
+        """The body with tracks that show at any time what it has marked so far, for what is read of
+        them while it runs; and what they are called. Most do so by themselves: only those that are
+        bound at the end are not there before."""
+        names: dict[str, str] = {}
+        for variable in sorted(read):
+            appends = (a for t in body.transitions for a in t.appends if a.track == variable)
+            if all(a.source == variable for a in appends):
+                continue
+            names[variable] = own = self._new(variable)
+
+            def append(t: Transition, variable: str = variable, own: str = own) -> Transition:
+                before = variable if t.source == INITIAL else own
+                return _with_append(t, Append(own, before, variable in t.marks))
+
+            body = with_transitions(body, map(append, body.transitions))
+        return body, names
 
     def held(self, automaton: Automaton, condition: ast.Expression) -> Automaton:
         """The complex events whose bindings satisfy a condition."""
@@ -138,13 +157,13 @@ class Tracks:
 
 
 def has_tracks(automaton: Automaton) -> bool:
-    """Whether a transition appends to a track or asks for one."""
-    return any(t.appends or t.conditions for t in automaton.transitions)
+    """Whether a transition appends to a track or asks for what a run remembers."""
+    return has_conditions(automaton) or any(t.appends for t in automaton.transitions)
 
 
 def has_conditions(automaton: Automaton) -> bool:
-    """Whether a transition asks for a track."""
-    return any(t.conditions for t in automaton.transitions)
+    """Whether a transition asks for what a run remembers: a track, or what it must pass over."""
+    return any(t.conditions or t.forbids or t.follows for t in automaton.transitions)
 
 
 def without_tracks(automaton: Automaton) -> Automaton:
@@ -174,17 +193,44 @@ def _appended(automaton: Automaton) -> frozenset[str]:
     return frozenset(a.track for t in automaton.transitions for a in t.appends)
 
 
-def _recalled(automaton: Automaton) -> frozenset[str]:
-    """The tracks that a condition reads, or that another begins with."""
+def recalled_tracks(automaton: Automaton) -> frozenset[str]:
+    """The tracks that a condition reads, or that another begins with, also one inside a scope or
+    an absence."""
     asked = (
         part.variable
         for t in automaton.transitions
-        for condition in t.conditions
+        for condition in t.conditions.union(*t.forbids)
         for part in subexpressions(condition)
         if isinstance(part, ast.Recall)
     )
     copied = (a.source for t in automaton.transitions for a in t.appends if a.source != a.track)
-    return frozenset(asked) | frozenset(copied)
+    followed = (
+        dict(f.names).get(track, track)
+        for t in automaton.transitions
+        for f in t.follows
+        for track in f.absence.recalls
+    )
+    lent = (track for t in automaton.transitions for ask in t.asks for _, track in ask.tracks)
+    return frozenset(asked) | frozenset(copied) | frozenset(followed) | frozenset(lent)
+
+
+def renamed_outside(follow: Follow, names: Mapping[str, str]) -> Follow:
+    """What a transition does with an absence when the tracks outside of it get other names."""
+    known = dict(follow.names)
+    outside = {track: known.get(track, track) for track in follow.absence.recalls}
+    changed = ((inside, names.get(name, name)) for inside, name in outside.items())
+    return replace(follow, names=frozenset((i, name) for i, name in changed if i != name))
+
+
+def read_as(t: Transition, names: Mapping[str, str]) -> Transition:
+    """The transition with what it asks for under other names, and what it appends as it is."""
+    return replace(
+        t,
+        conditions=frozenset(_reading(c, names) for c in t.conditions),
+        forbids=frozenset(frozenset(_reading(c, names) for c in several) for several in t.forbids),
+        follows=frozenset(renamed_outside(f, names) for f in t.follows),
+        asks=tuple(_beginning(ask, names) for ask in t.asks),
+    )
 
 
 def _map_recalls(
@@ -195,11 +241,15 @@ def _map_recalls(
     return map_expression(expression, lambda part: _map_recalls(part, change))
 
 
-def _reading(condition: ast.Expression, track: str, other: str) -> ast.Expression:
-    """The condition with one track read in place of another."""
-    return _map_recalls(
-        condition, lambda r: replace(r, variable=other) if r.variable == track else r
-    )
+def _reading(condition: ast.Expression, names: Mapping[str, str]) -> ast.Expression:
+    """The condition with tracks under other names."""
+    return _map_recalls(condition, lambda r: replace(r, variable=names.get(r.variable, r.variable)))
+
+
+def _beginning(ask: Ask, names: Mapping[str, str]) -> Ask:
+    """What is asked of a scope with tracks under other names lent."""
+    tracks = tuple((inside, names.get(lent, lent)) for inside, lent in ask.tracks)
+    return replace(ask, tracks=tracks)
 
 
 def _at_end_of(condition: ast.Expression, t: Transition) -> ast.Expression:

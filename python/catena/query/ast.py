@@ -53,7 +53,7 @@ class CompareOp(Enum):
 ArithmeticOp = OneOf["+", "-", "*", "/", "%"]
 Binding = OneOf["current", "prev", "first", "last"]
 AggregateFunction = OneOf["first", "last", "min", "max", "sum", "avg", "count"]
-Remembered = OneOf["last", "prev", "first", "sum", "min", "max", "count", "size"]
+Remembered = OneOf["last", "prev", "first", "sum", "min", "max", "count", "size", "begun"]
 Accumulation = OneOf["sum", "min", "max", "count"]
 LiteralValue: TypeAlias = bool | int | float | str | None
 
@@ -274,6 +274,25 @@ class Narrow(Node):
     operand: Expression
 
 
+@dataclass(frozen=True, slots=True)
+class Begun(Node):
+    """The matches of an absence that are open after the row: those of `before`, a register or none,
+    taken on, and those that start on it, from the state `entry` of the absence, if any may; these
+    read the registers `reads` of the run."""
+
+    absence: int
+    entry: int | None
+    before: Expression
+    reads: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ends(Node):
+    """Whether one of the open matches of an absence ends on the row: a yes or no."""
+
+    operand: Begun
+
+
 Expression: TypeAlias = (
     Literal
     | Attribute
@@ -299,6 +318,8 @@ Expression: TypeAlias = (
     | IfBound
     | Accumulate
     | Narrow
+    | Begun
+    | Ends
 )
 
 

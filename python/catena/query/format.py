@@ -307,6 +307,13 @@ def _remembered_text(expression: ast.Expression) -> str:
             return f"{expression.function}({operand}, {value})"
         case ast.Narrow():
             return f"narrow({format_expression(expression.operand)})"
+        case ast.Begun():
+            start = "" if expression.entry is None else f" from {expression.entry}"
+            reads = "".join(f", {format_expression(read)}" for read in expression.reads)
+            before = format_expression(expression.before)
+            return f"begun(absence {expression.absence}{start}, {before}{reads})"
+        case ast.Ends():
+            return f"ends({format_expression(expression.operand)})"
         case _:
             raise AssertionError(f"no text for {expression!r}")
 

@@ -136,7 +136,7 @@ def subexpressions(expression: ast.Expression) -> Iterator[ast.Expression]:
             below: tuple[ast.Expression | None, ...] = (expression.left, expression.right)
         case (
             ast.Negate() | ast.LogicalNot() | ast.IsNull() | ast.IsTrue() | ast.Like()
-            | ast.IsBound() | ast.Narrow()
+            | ast.IsBound() | ast.Narrow() | ast.Ends()
         ):  # fmt: skip
             below = (expression.operand,)
         case ast.IfBound():
@@ -145,6 +145,8 @@ def subexpressions(expression: ast.Expression) -> Iterator[ast.Expression]:
             below = (expression.operand, expression.value)
         case ast.Recall():
             below = (expression.value,)
+        case ast.Begun():
+            below = (expression.before, *expression.reads)
         case ast.InSet():
             below = (expression.operand, *expression.values)
         case ast.InRange():
@@ -170,6 +172,13 @@ def map_expression(
             | ast.IsBound() | ast.Narrow()
         ):  # fmt: skip
             return replace(expression, operand=change(expression.operand))
+        case ast.Ends():
+            operand = change(expression.operand)
+            assert isinstance(operand, ast.Begun)
+            return replace(expression, operand=operand)
+        case ast.Begun():
+            reads = tuple(map(change, expression.reads))
+            return replace(expression, before=change(expression.before), reads=reads)
         case ast.IfBound():
             otherwise = change(expression.otherwise)
             return replace(expression, operand=change(expression.operand), otherwise=otherwise)
