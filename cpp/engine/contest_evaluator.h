@@ -63,6 +63,9 @@ class ContestEvaluator : public StrategyEvaluator {
   std::unique_ptr<StrategyRuns> read(ByteReader& in, const Graph& graph) override;
   size_t bytes(const StrategyRuns& runs) const override;
   uint64_t operations() const override;
+  size_t valuation_count(const StrategyRuns& runs) const override {
+    return static_cast<const ContestRuns&>(runs).tree.size();
+  }
   // Of the pool of strings.
   bool wants_trim() const override { return machine_.pool().size() >= trim_at_; }
   void trim(std::span<StrategyRuns* const> all) override;

@@ -344,6 +344,7 @@ EngineStats Engine::stats() const {
           .graph_bytes = state_.graph->bytes(),
           .parts = state_.parts.size(),
           .part_bytes = state_.parts.bytes(strategy_.get()),
+          .valuations = state_.parts.valuation_count(strategy_.get()),
           .det_states = determinizer_.state_count(),
           .frontiers = frontiers_.size(),
           .classes = classes_.num_classes()};

@@ -74,6 +74,9 @@ class TimedEvaluator : public StrategyEvaluator {
   std::unique_ptr<StrategyRuns> read(ByteReader& in, const Graph& graph) override;
   size_t bytes(const StrategyRuns& runs) const override;
   uint64_t operations() const override { return operations_ + step_.operations(); }
+  size_t valuation_count(const StrategyRuns& runs) const override {
+    return static_cast<const TimedRuns&>(runs).bundles.size();
+  }
   // Of the pool of strings.
   bool wants_trim() const override { return machine_.pool().size() >= trim_at_; }
   void trim(std::span<StrategyRuns* const> all) override;
