@@ -32,7 +32,7 @@ import catena
 from measure import Measurement, attempt
 from workloads import FOLDER, STRATEGIES, Answer, Workload, WorkloadError, choose, load
 
-STEPS_GROWTH_MAX = 1.1
+STEPS_GROWTH_MAX = 1.2
 """How much more steps for each live valuation a row may take in the largest window of a query."""
 COLUMNS = (
     ("count", 24),
@@ -195,7 +195,7 @@ def growth(done: list[Outcome]) -> Iterator[tuple[str, bool]]:
     """For each query that a file has in several windows: what a row costs, by window.
 
     A line for each, and whether the work of a row grows at most linearly with the window: the steps
-    for each live valuation may not grow with it (but for a tenth, since they are averages), and
+    for each live valuation may not grow with it (but for a fifth, since they are averages), and
     there may be no more valuations than rows in the window. The steps themselves are no measure: in
     a small window the later parts of a pattern are seldom reached, so few of their valuations are
     alive.
