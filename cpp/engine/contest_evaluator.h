@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "engine/bundles.h"
+#include "engine/contest_reach.h"
 #include "engine/contest_tree.h"
 #include "engine/strategy.h"
 
@@ -80,6 +81,8 @@ class ContestEvaluator : public StrategyEvaluator {
   Contest& outermost() { return tree_.contest(); }
   void step(ContestRuns& runs, ClassId cls, const Row& row, Graph& graph, std::vector<Root>& roots);
   void find_wanted(const ContestRuns& runs);
+  void add_reaches(const Cea& cea, bool is_lent);
+  void keep(ContestHistory& history, ClassId cls, std::span<const Clock> now);
   void plan_row(const ContestRuns& runs);
   void add_edges(uint32_t source, std::span<const Reference> references);
   Edge& edge_of(MarksId marks);
@@ -93,6 +96,8 @@ class ContestEvaluator : public StrategyEvaluator {
   RegisterMachine machine_;
   ContestTree tree_;
   bool keeps_history_;
+  std::vector<ContestReach> reaches_;  // Of the automata that read rows again.
+  bool cuts_history_ = false;          // All of them only need so many.
   uint32_t trim_at_ = kTrimMin;
   bool compares_;  // The outermost contest does.
   bool is_bound_ = false;

@@ -34,6 +34,11 @@ class Interval {
     return is_unlimited ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(high_);
   }
 
+  bool is_bounded_above() const {
+    return is_float_ ? float_high_ != std::numeric_limits<double>::infinity()
+                     : high_ != std::numeric_limits<int64_t>::max();
+  }
+
   // True if this one ends later than the other; of one query, so both of the same type.
   bool ends_after(const Interval& other) const;
 

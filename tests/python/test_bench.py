@@ -6,7 +6,6 @@ small size, and the engine with the files by the command itself.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 import shutil

@@ -391,3 +391,24 @@ def test_explain_names_the_algorithm_and_its_bound() -> None:
 def test_untimed_strategies_keep_their_automata() -> None:
     plan = catena.Query("SELECT * WHERE NEXT(A AS x ; B AS y) FILTER y.v > x.v").plan
     assert plan.automaton.observers and not plan.automaton.scopes
+
+
+@pytest.mark.parametrize("strategy", COMPARING)
+def test_rows_that_no_match_can_have_begun_at_are_not_kept(strategy: str) -> None:
+    """Of those that may be read again, if there is a bound on how long matches take. A branch that
+    never matches and has no bound changes no match."""
+    bounded = "A AS y ;[<= 7] (B FILTER B.v > x.v)"
+    rng, count = random.Random(3), 3_000
+    events = {
+        "type": [rng.choice("AABBBCDD") for _ in range(count)],
+        "ts": [row // 2 for row in range(count)],
+        "v": [rng.randrange(4) for _ in range(count)],
+    }
+    reported, sizes = [], []
+    for inside in (bounded, f"({bounded}) OR (D ; E)"):
+        text = f"SELECT * WHERE C AS x ; {strategy}({inside}) ;[<= 20] D WITHIN 30"
+        stream = catena.Query(text, time="ts").stream()
+        reported.append(sorted((m.start, m.end, m["x"], m["y"]) for m in stream.push(events)))
+        sizes.append(stream.stats()["part_bytes"])
+    assert reported[0] == reported[1] and reported[0][-1][1] > 2_900
+    assert sizes[0] < sizes[1] / 2

@@ -182,8 +182,8 @@ class _Builder:
                 self._text,
                 formula.span,
                 "strategies inside what must be absent are not supported yet beside strategies "
-                "over time bounds",
-                hint="bound the time outside of NEXT, LAST and MAX",
+                "over time bounds or conditions over several events",
+                hint="bound the time, and compare events, outside of NEXT, LAST and MAX",
             )
         if has_conditions(made):
             raise error_at(
