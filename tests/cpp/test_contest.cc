@@ -18,9 +18,7 @@ class ContestMachine : public TimedMachine {
                  std::optional<Clock> window = {})
       : TimedMachine(std::move(cea), std::move(intervals), window, strategy) {}
 
-  size_t configuration_count() const {
-    return static_cast<const ContestRuns&>(runs()).tree.size();
-  }
+  size_t configuration_count() const { return static_cast<const ContestRuns&>(runs()).tree.size(); }
 };
 
 // The reference: every run with its own clocks and the set D of its marked positions.
