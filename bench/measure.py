@@ -23,6 +23,8 @@ BATCH_ROWS = 10_000
 UPDATE_REPEATS = 3
 GRAPH_STEP_ROWS = 500
 SCAN_REPEATS = 100
+PLACES = 200
+"""Where in the stream the live valuations are counted."""
 
 # Whatever is set up once is set up now, in the process that those of all measurements come from.
 catena.Query("SELECT * WHERE A").count({"type": ["A"]})
@@ -41,11 +43,19 @@ class Measurement:
     """The process's peak before the first row was pushed."""
     peak_bytes: int
     """The process's peak after the last row was pushed and before anything was counted."""
+    operations: int
+    """The engine's steps for all rows, which do not depend on the machine."""
+    valuations: float
+    """How many values of registers and clocks were alive, on average."""
     found: Answer
 
     @property
     def rows_per_second(self) -> float:
         return self.rows / self.update_seconds
+
+    @property
+    def steps_per_valuation(self) -> float:
+        return self.operations / self.rows / self.valuations
 
     @property
     def update_bytes(self) -> int:
@@ -74,6 +84,7 @@ def measure(workload: Workload, strategy: str, size: str) -> Measurement:
     idle_bytes = peak_bytes()
     update_seconds = best_seconds(lambda: update(query, batches), UPDATE_REPEATS)
     peak = peak_bytes()
+    operations, valuations = work(query, table)
     started = time.process_time()
     count = query.count(table)
     count_seconds = time.process_time() - started
@@ -87,6 +98,8 @@ def measure(workload: Workload, strategy: str, size: str) -> Measurement:
         graph_bytes_per_row=graph_bytes_per_row(query, batches[0]),
         idle_bytes=idle_bytes,
         peak_bytes=peak,
+        operations=operations,
+        valuations=valuations,
         found=Answer(count, distances(query, table) if has_distances else None),
     )
 
@@ -96,6 +109,16 @@ def update(query: catena.Query, batches: list[pa.RecordBatch]) -> None:
     stream = query.stream()
     for batch in batches:
         stream.push(batch)
+
+
+def work(query: catena.Query, table: pa.Table) -> tuple[int, float]:
+    """The steps for all rows, and the valuations alive, averaged over many places."""
+    stream = query.stream()
+    alive = []
+    for batch in table.to_batches(max_chunksize=max(1, table.num_rows // PLACES)):
+        stream.push(batch)
+        alive.append(stream.stats()["valuations"])
+    return stream.stats()["operations"], sum(alive) / max(1, len(alive))
 
 
 def graph_bytes_per_row(query: catena.Query, batch: pa.RecordBatch) -> float:
