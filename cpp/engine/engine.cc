@@ -343,8 +343,8 @@ EngineStats Engine::stats() const {
           .graph_nodes = state_.graph->size(),
           .graph_bytes = state_.graph->bytes(),
           .parts = state_.parts.size(),
-          .part_bytes = state_.parts.bytes(strategy_.get()) +
-                        (strategy_ ? strategy_->shared_bytes() : 0),
+          .part_bytes =
+              state_.parts.bytes(strategy_.get()) + (strategy_ ? strategy_->shared_bytes() : 0),
           .det_states = determinizer_.state_count(),
           .frontiers = frontiers_.size(),
           .classes = classes_.num_classes()};

@@ -307,6 +307,8 @@ def _absences(plan: Plan) -> list[tuple[str, str]]:
         lines[f"{what}: {run} {_CARRIES[kind]}{since if kind != 'row' else ''}"] = None
     if not lines:
         return []
+    if not plan.conditions:  # All that a row would be compared with is the key.
+        kinds -= {"row"}
     how = [_STOPS[kind] for kind in _STOPS if kind in kinds]
     return [("absence", "\n".join([*reversed(lines), *how]))]
 
