@@ -97,7 +97,7 @@ class ContestEvaluator : public StrategyEvaluator {
   bool keeps_history_;
   std::vector<ContestReach> reaches_;  // Of the automata that read rows again.
   bool cuts_history_ = false;          // All of them only need so many.
-  bool compares_;  // The outermost contest does.
+  bool compares_;                      // The outermost contest does.
   bool is_bound_ = false;
   uint32_t valuation_count_max_;
   BundleStep step_;
