@@ -40,7 +40,7 @@ QUERIES = {
     "timed_max": "SELECT MAX * WHERE A ;[<= 5 s] B+ ; C WITHIN 1 min LIMIT 3",
     "timed_scopes": "SELECT NEXT * WHERE LAST(NEXT(A ;[<= 2 s] B) ; C) ;[< 1 h] D",
     "valued_next": "SELECT NEXT * WHERE (A AS x ; B AS y) FILTER y.v > x.v WITHIN 5 EVENTS",
-    "absence_in_scope": "SELECT * WHERE A AS x ; NEXT(B ; NOT (D ;[<= 5 s] (A FILTER A.v > x.v)) ; C)",
+    "absence_scope": "SELECT * WHERE A AS x ; NEXT(B ; NOT (D ;[<= 5 s] (A FILTER A.v > x.v)) ; C)",
     "valued_scopes": "SELECT * WHERE A AS x ; MAX(B+ ;[<= 5 s] (C FILTER C.v > x.v))",
     "attribute_window": "SELECT * WHERE A ; B WITHIN 30000 [stock_time]",
 }
