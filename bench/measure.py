@@ -35,6 +35,8 @@ READ_SECONDS = 0.2
 """Matches are read until it has taken so long."""
 GRAPH_STEP_ROWS = 500
 SCAN_REPEATS = 100
+PLACES = 200
+"""Where in the stream the live valuations are counted."""
 
 # Whatever is set up once is set up now, in the process that those of all measurements come from.
 catena.Query("SELECT * WHERE A").count({"type": ["A"]})
@@ -53,6 +55,10 @@ class Measurement:
     """The process's peak before the first row was pushed."""
     peak_bytes: int
     """The process's peak after the last row was pushed and before anything was counted."""
+    operations: int
+    """The engine's steps for all rows, which do not depend on the machine."""
+    valuations: float
+    """How many values of registers and clocks were alive, on average."""
     found: Answer
     read_count: int = 0
     """Matches read as Arrow columns: all, or as many as could be in READ_SECONDS; their positions,
@@ -71,6 +77,10 @@ class Measurement:
     @property
     def positions_per_second(self) -> float:
         return self.read_positions / self.read_seconds if self.read_count else 0.0
+
+    @property
+    def steps_per_valuation(self) -> float:
+        return self.operations / self.rows / self.valuations
 
     @property
     def update_bytes(self) -> int:
@@ -103,6 +113,7 @@ def measure(workload: Workload, strategy: str, size: str) -> Measurement:
     )
     peak = peak_bytes()
     read_count, read_positions, read_seconds = read(query, batches, patience * READ_SECONDS)
+    operations, valuations = work(query, table)
     started = time.process_time()
     count = query.count(table)
     count_seconds = time.process_time() - started
@@ -119,6 +130,8 @@ def measure(workload: Workload, strategy: str, size: str) -> Measurement:
         graph_bytes_per_row=graph_bytes_per_row(query, batches[0]),
         idle_bytes=idle_bytes,
         peak_bytes=peak,
+        operations=operations,
+        valuations=valuations,
         found=Answer(count, distances(query, table) if has_distances else None),
     )
 
@@ -171,6 +184,16 @@ def positions_in(columns: pa.RecordBatch) -> int:
 
 def is_list(column: pa.Array) -> bool:
     return bool(pa.types.is_list(column.type))
+
+
+def work(query: catena.Query, table: pa.Table) -> tuple[int, float]:
+    """The steps for all rows, and the valuations alive, averaged over many places."""
+    stream = query.stream()
+    alive = []
+    for batch in table.to_batches(max_chunksize=max(1, table.num_rows // PLACES)):
+        stream.push(batch)
+        alive.append(stream.stats()["valuations"])
+    return stream.stats()["operations"], sum(alive) / max(1, len(alive))
 
 
 def graph_bytes_per_row(query: catena.Query, batch: pa.RecordBatch) -> float:

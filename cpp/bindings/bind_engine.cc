@@ -79,6 +79,7 @@ class LockedEngine {
     result["graph_bytes"] = stats.graph_bytes;
     result["parts"] = stats.parts;
     result["part_bytes"] = stats.part_bytes;
+    result["valuations"] = stats.valuations;
     result["det_states"] = stats.det_states;
     result["frontiers"] = stats.frontiers;
     result["classes"] = stats.classes;

@@ -29,11 +29,21 @@ ContestEvaluator::ContestEvaluator(Strategy strategy, const Cea& cea, ClassTrie&
       compares_(strategy != Strategy::kAll),
       valuation_count_max_(valuation_count_max) {
   machine_.set_first_of_history(cea.register_count());
+  add_reaches(cea, false);
+}
+
+void ContestEvaluator::add_reaches(const Cea& cea, bool is_lent) {
+  if (is_lent) reaches_.emplace_back(cea, classes_);
+  for (const Scope& scope : cea.scopes()) {
+    add_reaches(*scope.operand, is_lent || !scope.lent.empty());
+  }
 }
 
 void ContestEvaluator::bind(const std::vector<Interval>& intervals) {
   machine_.bind_intervals(intervals);
   tree_.bind(intervals);
+  for (ContestReach& reach : reaches_) reach.bind(intervals);
+  cuts_history_ = std::ranges::all_of(reaches_, &ContestReach::is_bounded);
   is_bound_ = true;
 }
 
@@ -116,8 +126,17 @@ void ContestEvaluator::advance(StrategyRuns& opaque, ClassId cls, const Row& row
   if (!is_kept && is_unaffected) return;
   machine_.load(row, cls);
   if (!is_unaffected) step(runs, cls, row, graph, roots);
-  if (is_kept) runs.history.add(cls, runs.now, cea_.history(), machine_);
+  if (is_kept) keep(runs.history, cls, runs.now);
   check_size(runs);
+}
+
+void ContestEvaluator::keep(ContestHistory& history, ClassId cls, std::span<const Clock> now) {
+  history.add(cls, now, cea_.history(), machine_);
+  if (!cuts_history_ || !history.wants_cut()) return;
+  uint32_t first = history.size();
+  for (const ContestReach& reach : reaches_) first = std::min(first, reach.first_needed(history));
+  history.cut(first);
+  operations_ += history.size() + first;
 }
 
 void ContestEvaluator::step(ContestRuns& runs, ClassId cls, const Row& row, Graph& graph,

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "engine/bundles.h"
+#include "engine/contest_reach.h"
 #include "engine/contest_tree.h"
 #include "engine/strategy.h"
 
@@ -63,6 +64,9 @@ class ContestEvaluator : public StrategyEvaluator {
   std::unique_ptr<StrategyRuns> read(ByteReader& in, const Graph& graph) override;
   size_t bytes(const StrategyRuns& runs) const override;
   uint64_t operations() const override;
+  size_t valuation_count(const StrategyRuns& runs) const override {
+    return static_cast<const ContestRuns&>(runs).tree.size();
+  }
   size_t shared_bytes() const override { return machine_.bytes(); }
   // Of the strings and open matches that registers hold.
   bool wants_trim() const override { return machine_.wants_trim(); }
@@ -78,6 +82,8 @@ class ContestEvaluator : public StrategyEvaluator {
   Contest& outermost() { return tree_.contest(); }
   void step(ContestRuns& runs, ClassId cls, const Row& row, Graph& graph, std::vector<Root>& roots);
   void find_wanted(const ContestRuns& runs);
+  void add_reaches(const Cea& cea, bool is_lent);
+  void keep(ContestHistory& history, ClassId cls, std::span<const Clock> now);
   void plan_row(const ContestRuns& runs);
   void add_edges(uint32_t source, std::span<const Reference> references);
   Edge& edge_of(MarksId marks);
@@ -89,7 +95,9 @@ class ContestEvaluator : public StrategyEvaluator {
   RegisterMachine machine_;
   ContestTree tree_;
   bool keeps_history_;
-  bool compares_;  // The outermost contest does.
+  std::vector<ContestReach> reaches_;  // Of the automata that read rows again.
+  bool cuts_history_ = false;          // All of them only need so many.
+  bool compares_;                      // The outermost contest does.
   bool is_bound_ = false;
   uint32_t valuation_count_max_;
   BundleStep step_;

@@ -25,6 +25,15 @@ void ContestHistory::add(ClassId cls, std::span<const Clock> now,
   words_.add(adding_);
 }
 
+void ContestHistory::cut(uint32_t first) {
+  Sequences<Clock> kept;
+  for (uint32_t place = first; place < size(); ++place) kept.add(words_[place]);
+  words_.copy(kept);
+  classes_.erase(classes_.begin(), classes_.begin() + first);
+  clocks_.erase(clocks_.begin(), clocks_.begin() + ptrdiff_t{first} * kClockKindCount);
+  cut_at_ = std::max(kCutMin, 2 * size());
+}
+
 void ContestHistory::write(ByteWriter& out, const ClassTrie& classes, uint32_t guard_count,
                            const StringPool& pool) const {
   out.u64(size());

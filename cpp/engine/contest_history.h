@@ -32,6 +32,11 @@ class ContestHistory {
   void add(ClassId cls, std::span<const Clock> now, const std::vector<UpdateId>& attributes,
            RegisterMachine& machine);
 
+  // Whether so many rows have come since it was last looked which of them are still needed that it
+  // pays to look again; drops those before a place.
+  bool wants_cut() const { return size() >= cut_at_; }
+  void cut(uint32_t first);
+
   // As Contest::for_each_register.
   template <typename Visit>
   void for_each_register(Visit visit) {
@@ -49,6 +54,9 @@ class ContestHistory {
             StringPool& pool);
 
  private:
+  static constexpr uint32_t kCutMin = 1024;
+
+  uint32_t cut_at_ = kCutMin;
   std::vector<ClassId> classes_;
   std::vector<Clock> clocks_;  // kClockKindCount for each row.
   Sequences<Clock> words_;     // By row: those of a register for each attribute.

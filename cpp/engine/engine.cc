@@ -416,6 +416,7 @@ EngineStats Engine::stats() const {
           .parts = state_.parts.size(),
           .part_bytes =
               state_.parts.bytes(strategy_.get()) + (strategy_ ? strategy_->shared_bytes() : 0),
+          .valuations = state_.parts.valuation_count(strategy_.get()),
           .det_states = determinizer_.state_count(),
           .frontiers = frontiers_.size(),
           .classes = classes_.num_classes()};

@@ -77,6 +77,7 @@ struct EngineStats {
   uint64_t graph_bytes;
   uint64_t parts;
   uint64_t part_bytes;
+  uint64_t valuations;
   uint64_t det_states;
   uint64_t frontiers;
   uint64_t classes;

@@ -45,6 +45,11 @@ class Interval {
   bool bounds_from_above() const;
   bool bounds_from_below() const;
 
+  bool is_bounded_above() const {
+    return is_float_ ? float_high_ != std::numeric_limits<double>::infinity()
+                     : high_ != std::numeric_limits<int64_t>::max();
+  }
+
   // True if this one ends later than the other; of one query, so both of the same type.
   bool ends_after(const Interval& other) const;
 

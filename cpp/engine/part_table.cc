@@ -74,4 +74,12 @@ size_t PartTable::bytes(const StrategyEvaluator* strategy) const {
   return total;
 }
 
+size_t PartTable::valuation_count(const StrategyEvaluator* strategy) const {
+  size_t total = 0;
+  for (const PartState& state : states_) {
+    if (state.runs) total += strategy->valuation_count(*state.runs);
+  }
+  return total;
+}
+
 }  // namespace catena

@@ -61,6 +61,7 @@ class PartTable {
 
   // The strategy that the parts' runs belong to, if any, tells what those hold.
   size_t bytes(const StrategyEvaluator* strategy) const;
+  size_t valuation_count(const StrategyEvaluator* strategy) const;
 
  private:
   static constexpr size_t kSweepMin = 1024;

@@ -79,6 +79,10 @@ class StrategyEvaluator {
   // Bytes held for the runs of all parts together.
   virtual size_t shared_bytes() const { return 0; }
 
+  // How many different values of clocks and registers open matches of a part hold, if it is by
+  // these that they are told apart.
+  virtual size_t valuation_count(const StrategyRuns&) const { return 0; }
+
   // Whether the cache of steps has grown so large that `trim`, given all runs there are, pays.
   virtual bool wants_trim() const = 0;
   virtual void trim(std::span<StrategyRuns* const> runs) = 0;

@@ -76,6 +76,9 @@ class TimedEvaluator : public StrategyEvaluator {
   uint64_t operations() const override {
     return operations_ + step_.operations() + machine_.operations();
   }
+  size_t valuation_count(const StrategyRuns& runs) const override {
+    return static_cast<const TimedRuns&>(runs).bundles.size();
+  }
   size_t shared_bytes() const override { return machine_.bytes(); }
   // Of the strings and open matches that registers hold.
   bool wants_trim() const override { return machine_.wants_trim(); }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from catena.compile.cea import FINAL, INITIAL, Automaton, Scope
 from catena.compile.clocks import action_text
-from catena.compile.plan import ask_text, guard_text, scope_names
+from catena.compile.plan_text import ask_text, guard_text, scope_names
 
 
 class AutomatonView:

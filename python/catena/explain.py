@@ -7,7 +7,8 @@ from typing import Final
 
 from catena.compile.clocks import clock_text
 from catena.compile.outputs import AttributeOutput, MeasureOutput, Output
-from catena.compile.plan import Plan, absence_lines, counted, scope_names, transition_lines
+from catena.compile.plan import Plan
+from catena.compile.plan_text import absence_lines, counted, scope_names, transition_lines
 from catena.compile.registers import index_kind
 from catena.compile.selection import COMPARING
 from catena.compile.tracks import is_held
@@ -327,6 +328,8 @@ def _absences(plan: Plan) -> list[tuple[str, str]]:
         lines[f"{what}: {run} {_CARRIES[kind]}{since if kind != 'row' else ''}"] = None
     if not lines:
         return []
+    if not plan.conditions:  # All that a row would be compared with is the key.
+        kinds -= {"row"}
     how = [_STOPS[kind] for kind in _STOPS if kind in kinds]
     return [("absence", "\n".join([*reversed(lines), *how]))]
 

@@ -170,5 +170,6 @@ class Stream:
         return self._engine.late_count
 
     def stats(self) -> dict[str, int]:
-        """Counts of what the engine holds: rows read, nodes, bytes, parts, states."""
+        """Counts of what the engine holds: rows read, nodes, bytes, parts, states, and valuations,
+        the different values of clocks and registers by which open matches are told apart."""
         return self._engine.stats()

@@ -99,13 +99,13 @@ def test_small_formulas_that_bound_time_over_short_streams() -> None:
 @pytest.mark.parametrize("more", ["+", "as", "or", "project"])
 def test_more_small_formulas_over_short_streams(more: str) -> None:
     formulas = correlated_up_to(5, COMPARING | {more})
-    assert compare_all(formulas, full_streams(4), every=400, seed=4) > 500
+    assert compare_all(formulas, full_streams(4), every=1296, seed=4) > 150
 
 
 @pytest.mark.slow
 def test_more_small_formulas_that_bound_time_over_short_streams() -> None:
     streams = [list(stream) for stream in type_streams(5) if len(stream) == 5]
-    assert compare_all(formulas_up_to(4, TIMED_ONLY), streams, every=1, seed=5) > 2_000
+    assert compare_all(formulas_up_to(4, TIMED_ONLY), streams, every=3, seed=5) > 700
 
 
 # ---------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_random_queries(asked: o.Query, events: Rows) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=500, **COMMON)
+@settings(max_examples=250, **COMMON)
 @given(random_absences(3), rows(max_size=9))
 def test_many_random_queries(asked: o.Query, events: Rows) -> None:
     compare_random(asked, events)
@@ -342,19 +342,29 @@ def test_strategies_over_what_is_absent(around: str) -> None:
 # What it costs, and what is kept
 
 
-def test_stocks() -> None:
-    """The next quote of each share, among a thousand shares: a row finds those that wait for it."""
-    query = catena.Query("SELECT * WHERE BUY AS a -> (SELL AS b FILTER b.id = a.id)")
+def test_a_row_finds_the_matches_that_it_stops() -> None:
+    """A thousand shares are bought, half of them are sold: each sale touches its own share."""
+    query = catena.Query("SELECT * WHERE BUY AS a ; NOT (SELL AS b FILTER b.id = a.id) ; CLOSE")
     assert "id = $0: indexed by hash" in query.explain()
     shares = 1000
     stream = query.stream()
     stream.push({"type": ["BUY"] * shares, "id": list(range(shares))})
     before = stream._engine.stats()["operations"]
-    sold = stream.push({"type": ["SELL"] * shares, "id": list(range(shares))})
-    assert [(m.start, m.end) for m in sold] == [(i, shares + i) for i in range(shares)]
+    stream.push({"type": ["SELL"] * (shares // 2), "id": list(range(shares // 2))})
     assert stream._engine.stats()["operations"] - before < 60 * shares
-    again = stream.push({"type": ["SELL"] * shares, "id": list(range(shares))})
-    assert again.count() == 0
+    left = stream.push({"type": ["CLOSE"], "id": [0]})
+    assert sorted(m.start for m in left) == list(range(shares // 2, shares))
+
+
+@pytest.mark.parametrize("strategy", ["ALL", "NEXT", "LAST", "MAX"])
+def test_the_next_of_one_key(strategy: str) -> None:
+    """One key for all events, the absent ones too: a partition, whatever the strategy."""
+    query = catena.Query(f"SELECT {strategy} * WHERE BUY AS a -> (SELL AS b FILTER b.id = a.id)")
+    assert "constant (unary conditions and key equalities)" in query.explain()
+    events = {"type": ["BUY", "BUY", "SELL", "BUY", "SELL", "SELL"], "id": [1, 2, 2, 1, 1, 1]}
+    found = [(m.start, m.end) for m in query.run(events)]
+    pairs = {"ALL": [(0, 4), (3, 4)], "NEXT": [(0, 4)], "LAST": [(3, 4)], "MAX": [(0, 4), (3, 4)]}
+    assert sorted(found) == sorted([(1, 2), *pairs[strategy]])
 
 
 def test_time_bounds_need_no_window() -> None:
@@ -378,17 +388,19 @@ def test_open_matches_are_limited() -> None:
         query.run({"type": ["A"] + ["B"] * 200, "v": list(range(201))}).count()
 
 
-def test_endless_values_stay_bounded() -> None:
+@pytest.mark.parametrize(("strategy", "expected"), [("ALL", 5 * 5_000 - 10), ("NEXT", 5_000)])
+def test_endless_values_stay_bounded(strategy: str, expected: int) -> None:
     """Sets and strings that nobody holds any more are dropped, and the others go on."""
     query = catena.Query(
-        "SELECT * WHERE A ; NOT (B AS b ; (D AS d FILTER d.s = b.s)) ; C WITHIN 20 EVENTS"
+        f"SELECT {strategy} * WHERE A ; NOT (B AS b ; (D AS d FILTER d.s = b.s)) ; C "
+        "WITHIN 20 EVENTS"
     )
     events = {
         "type": [*"ABBC"] * 5_000,
         "s": [f"{i}-" * 4 for i in range(20_000)],
     }
     stream = query.stream()
-    assert stream.push(events).count() == 5 * 5_000 - 10
+    assert stream.push(events).count() == expected
     copied = query.restore(stream.snapshot())
     following = {"type": ["D", "C"], "s": [events["s"][-2], ""]}
     assert [m.start for m in copied.push(following)] == []

@@ -189,8 +189,12 @@ def test_the_command_measures_time_bounds() -> None:
 
 def test_a_ratio_that_is_too_large_fails() -> None:
     figures = {
-        "window_100": measure.Measurement(100, 1.0, 1.0, 1.0, 1.0, 0, 0, workloads.Answer(1)),
-        "window_10000": measure.Measurement(100, 2.5, 1.0, 1.0, 1.0, 0, 0, workloads.Answer(1)),
+        "window_100": measure.Measurement(
+            100, 1.0, 1.0, 1.0, 1.0, 0, 0, 0, 0.0, workloads.Answer(1)
+        ),
+        "window_10000": measure.Measurement(
+            100, 2.5, 1.0, 1.0, 1.0, 0, 0, 0, 0.0, workloads.Answer(1)
+        ),
     }
     done = [
         bench_run.Outcome(

@@ -267,23 +267,27 @@ def test_a_stream_may_have_no_rows() -> None:
 # The command
 
 
-def outcome(workload: Workload, seconds: float) -> run.Outcome:
+def outcome(workload: Workload, steps: int, valuations: float) -> run.Outcome:
     zeros = {field.name: 0 for field in dataclasses.fields(run.Measurement)}
-    given = zeros | {"rows": 1_000, "update_seconds": seconds, "found": None}
+    given = zeros | {"rows": 10, "update_seconds": 1e-6, "found": None}
+    given |= {"operations": steps, "valuations": valuations}
     entry = run.Entry(workload, "ALL", "full", workload.answers["full", "ALL"])
     return run.Outcome(entry, run.Measurement(**given), "")
 
 
-@pytest.mark.parametrize(("grown", "kept"), [(7.9, True), (8.1, False)])
-def test_time_may_grow_as_the_window_does(grown: float, kept: bool) -> None:
+@pytest.mark.parametrize(
+    ("steps", "most", "kept"),
+    [((100, 400, 1_600, 4_000), 200, True), ((100, 400, 1_600, 4_900), 200, False),
+     ((100, 400, 1_600, 8_010), 401, False)],
+)  # fmt: skip
+def test_work_may_grow_as_the_window_does(steps, most: float, kept: bool) -> None:
     of_k3 = [workload for workload in WORKLOADS if workload.series == "k3"]
-    times = (1e-3, 1e-3, 2e-3, grown * 1e-3)
-    [(text, judged)] = run.growth([outcome(w, s) for w, s in zip(of_k3, times, strict=True)])
+    figures = zip(of_k3, steps, (5.0, 20.0, 80.0, most), strict=True)
+    [(text, judged)] = run.growth([outcome(*one) for one in figures])
     assert judged is kept
-    assert text.startswith(
-        "windows.k3.busy ALL: ns per row by window: 1000 in 50, 1000 in 100, 2000 in 200, "
-    )
-    assert text.endswith(f"{grown:.2f} times, at most 8")
+    assert text.startswith("windows.k3.busy ALL: ns per row by window: 100 in 50, 100 in 100, ")
+    assert f"; valuations 5, 20, 80, {most}; steps per row and valuation 2.00, 2.00, " in text
+    assert text.endswith(f"{steps[-1] / most / 20:.2f} times, at most 1.2")
 
 
 def test_the_command_prints_the_time_per_row_by_window() -> None:
@@ -292,3 +296,4 @@ def test_the_command_prints_the_time_per_row_by_window() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "windows.kn4_400.busy ALL" in done.stdout
     assert "windows.kn4.busy ALL: ns per row by window: " in done.stdout
+    assert "steps per row and valuation " in done.stdout

@@ -25,7 +25,8 @@ QUERIES = {
     "timed_next": "SELECT * WHERE NEXT(A ; B) ;[<= 1 h] STRICT((C ; D WITHIN [2 s, 3 s]))",
     "absence": "SELECT * WHERE (A AS x ; NOT (B ; C) ; D) FILTER x[v > 1] WITHIN 1 min",
     "followed_by": "SELECT * WHERE (A -> (B AS y FILTER y[v > 1]) -> C AS z) FILTER z[v > 2]",
-    "absence_of_rows": "SELECT * WHERE A AS a -> (B AS b FILTER b.id = a.id)",
+    "absence_of_rows": "SELECT * WHERE A AS a ; NOT (B AS b FILTER b.id = a.id AND b.v > 1) ; C",
+    "absence_of_the_key": "SELECT LAST * WHERE A AS a -> (B AS b FILTER b.id = a.id)",
     "absence_timed": "SELECT * WHERE A ; NOT (B ;[<= 5 s] D) ; C",
     "absence_compared": "SELECT * WHERE (A AS a ; C) UNLESS ((B AS b ; D AS d) FILTER b.id = d.id "
     "AND d.v > a.v) WITHIN 10 EVENTS",
@@ -38,6 +39,9 @@ QUERIES = {
     "FILTER x.id = z.id PARTITION BY [place]",
     "timed_max": "SELECT MAX * WHERE A ;[<= 5 s] B+ ; C WITHIN 1 min LIMIT 3",
     "timed_scopes": "SELECT NEXT * WHERE LAST(NEXT(A ;[<= 2 s] B) ; C) ;[< 1 h] D",
+    "valued_next": "SELECT NEXT * WHERE (A AS x ; B AS y) FILTER y.v > x.v WITHIN 5 EVENTS",
+    "absence_scope": "SELECT * WHERE A AS x ; NEXT(B ; NOT (D ;[<= 5 s] (A FILTER A.v > x.v)) ; C)",
+    "valued_scopes": "SELECT * WHERE A AS x ; MAX(B+ ;[<= 5 s] (C FILTER C.v > x.v))",
     "attribute_window": "SELECT * WHERE A ; B WITHIN 30000 [stock_time]",
 }
 

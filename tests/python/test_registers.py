@@ -345,6 +345,13 @@ TIED = [
     "(A AS x FILTER x.{k} = prev(x).{k})+",
     "(A AS x : B AS y) FILTER x.{k} = y.{k}",
     "((A AS x OR B AS x) ; C AS y) FILTER x.{k} = y.{k}",
+    "A AS x -> (B AS y FILTER y.{k} = x.{k})",
+    "A AS x ; NOT (B AS y FILTER y.{k} = x.{k} AND y.v > x.v) ; (C AS z FILTER z.{k} = x.{k})",
+    "A AS x ; NOT ((B FILTER B.{k} = x.{k}) OR (C FILTER C.{k} = x.{k} AND C.v = x.v)) ; "
+    "(C AS z FILTER z.{k} = x.{k})",
+    "((A AS x ; C AS z) FILTER z.{k} = x.{k}) UNLESS (B FILTER B.{k} = x.{k})",
+    "(A AS x ; (B AS y FILTER y.{k} = x.{k} AND y.{k} = prev(y).{k})+) "
+    "UNLESS (C FILTER C.{k} = x.{k} AND C.v > first(x).v)",
 ]
 
 

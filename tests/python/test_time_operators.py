@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -91,6 +93,15 @@ def test_units_on_columns_of_every_unit(times: pa.Array) -> None:
     assert found("SELECT * WHERE A ;[<= 6 s] B", events) == [(0, 1), (0, 2)]
     assert found("SELECT * WHERE A ;(1 s, 0.1 min] B", events) == [(0, 2)]
     assert found("SELECT * WHERE A ;[> 5999 ms] B", events) == [(0, 2), (0, 3)]
+
+
+@pytest.mark.parametrize("type", [pa.date32(), pa.date64()], ids=str)
+def test_units_on_columns_of_dates(type: pa.DataType) -> None:
+    days = pa.array([datetime.date(2026, 3, 28 + day) for day in (0, 1, 3)], type)
+    events = {"type": ["A", "B", "B"], "ts": days}
+    assert found("SELECT * WHERE A ;[<= 3 d] B", events) == [(0, 1), (0, 2)]
+    assert found("SELECT * WHERE A ;(24 h, 72 h] B", events) == [(0, 2)]
+    assert found("SELECT * WHERE A ;[< 4320 min] B", events) == [(0, 1)]
 
 
 def test_nanoseconds_are_exact() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from catena.algebra.bounds import MemoryBound
 from catena.algebra.plan import AlgebraPlan
 from catena.algebra.text import format
-from catena.compile.plan import guard_text
+from catena.compile.plan_text import guard_text
 from catena.explain import section
 
 

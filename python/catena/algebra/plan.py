@@ -29,7 +29,8 @@ from catena.algebra.expressions import (
 from catena.algebra.text import format, parse
 from catena.compile.automaton import equals
 from catena.compile.cea import Guard
-from catena.compile.plan import Settings, guard_text, unit_text
+from catena.compile.plan import Settings
+from catena.compile.plan_text import guard_text, unit_text
 from catena.engine import Limits, core_errors
 from catena.errors import CatenaError, error_at
 from catena.query import ast

@@ -206,7 +206,7 @@ class _Builder:
                 formula.span,
                 "strategies inside what must be absent are not supported yet beside strategies "
                 "over time bounds or conditions over several events",
-                hint="such bounds and conditions may stand outside of NEXT, LAST and MAX",
+                hint="bound the time, and compare events, outside of NEXT, LAST and MAX",
             )
         if not _is_followed(made):
             return without_tracks(rows_counted(made))

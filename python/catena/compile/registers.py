@@ -218,8 +218,12 @@ def pruned(remembering: Remembering) -> Remembering:
             for number, value in t.updates
             if number in live[t.target]
         )
-        conditions = frozenset(_renamed(c, numbers) for c in t.conditions)
-        return replace(t, updates=updates, conditions=conditions)
+        return replace(
+            t,
+            updates=updates,
+            conditions=frozenset(_renamed(c, numbers) for c in t.conditions),
+            forbids=frozenset(frozenset(_renamed(c, numbers) for c in f) for f in t.forbids),
+        )
 
     automaton = remembering.automaton
     assert not remembering.absences, "what absences read is not pruned"

@@ -13,7 +13,8 @@ every run that ends has one class, of two events at least: so all keys have been
 is null or NaN, which equal nothing.
 
 The rows of other keys must not matter in between: every state that a run can wait in has to let any
-row pass. That rules out `:` and what must be absent. Nor may anything count rows: `n EVENTS` does.
+row pass. That rules out `:`, and what must be absent unless it is one row that has the key as well,
+as in `A AS a -> (B AS b FILTER b.id = a.id)`. Nor may anything count rows: `n EVENTS` does.
 
 Invariant: the complex events of the automaton over the parts of the stream, by the keys found, are
 those of the automaton given over all of it. Cost: the combinations of states and classes, limited;
@@ -26,12 +27,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from catena.compile.cases import CaseBudget, divided
 from catena.compile.cea import (
     FINAL,
     INITIAL,
     TRUE,
     Automaton,
     ClockKind,
+    Conditions,
+    Guard,
     Transition,
     trimmed,
     with_transitions,
@@ -43,7 +47,9 @@ from catena.compile.registers import (
     pruned,
     simplified,
 )
+from catena.errors import CatenaLimitError
 from catena.query import ast
+from catena.query.format import format_expression
 from catena.query.normalize import map_expression
 
 PLACE_COUNT_MAX: Final = 2_000
@@ -72,16 +78,35 @@ def tied(remembering: Remembering) -> tuple[Remembering, tuple[str, ...]]:
 
 def _lets_rows_pass(automaton: Automaton) -> bool:
     """Whether rows that no transition of a run needs may come at any time."""
-    if automaton.observers or automaton.scopes or any(t.forbids for t in automaton.transitions):
+    if automaton.observers or automaton.scopes:
         return False
     if any(c.kind is ClockKind.ROWS for c in automaton.clocks):
         return False
-    waiting = {t.source for t in automaton.transitions if _is_waiting(t)}
-    return {t.source for t in automaton.transitions} <= waiting | {INITIAL}
+    waiting: dict[int, set[Guard]] = {t.source: set() for t in automaton.transitions}
+    for t in filter(_is_waiting, automaton.transitions):
+        waiting[t.source].add(t.guard)
+    return all(_covers(guards) for state, guards in waiting.items() if state != INITIAL)
 
 
 def _is_waiting(t: Transition) -> bool:
-    return t == Transition(t.source, TRUE, frozenset(), t.source)
+    """Whether a run stays as it is, unless the row is one that must be absent."""
+    return t == Transition(t.source, t.guard, frozenset(), t.source, forbids=t.forbids)
+
+
+def _covers(guards: set[Guard]) -> bool:
+    """Whether every row satisfies one of the guards."""
+    if TRUE in guards:
+        return True
+    options = [(guard, True) for guard in sorted(guards, key=_text)]
+    try:
+        cases = divided(options, lambda satisfied: [bool(satisfied)], CaseBudget())
+    except CatenaLimitError:
+        return False
+    return all(is_satisfied for _, is_satisfied in cases)
+
+
+def _text(guard: Guard) -> list[str]:
+    return sorted(map(format_expression, guard))
 
 
 def _candidates(remembering: Remembering) -> list[str]:
@@ -108,7 +133,9 @@ def _ties(remembering: Remembering, key: str) -> bool:
         state, classes = pending.pop()
         for t in leaving[state]:
             if _is_waiting(t):
-                continue
+                if all(_is_of_key(forbidden, classes, key) for forbidden in t.forbids):
+                    continue
+                return False
             united = _united(classes, t, key)
             if t.target == FINAL:
                 if len(united) > 1 or t.source == INITIAL:
@@ -124,6 +151,13 @@ def _ties(remembering: Remembering, key: str) -> bool:
                 seen.add(place)
                 pending.append(place)
     return True
+
+
+def _is_of_key(forbidden: Conditions, classes: _Classes, key: str) -> bool:
+    """Whether a row that must be absent has the key of some event before."""
+    sides = (_equated(condition, key) for condition in forbidden)
+    held = frozenset[int]().union(*classes)
+    return any(s is not None and _ROW in s and s & held for s in sides)
 
 
 def _united(classes: _Classes, t: Transition, key: str) -> _Classes:
@@ -175,11 +209,15 @@ def _without_equalities(remembering: Remembering, key: str) -> Remembering:
             return ast.Literal(True)
         return map_expression(expression, known)
 
+    def loosened(conditions: Conditions) -> Conditions:
+        found = (simplified(known(condition)) for condition in conditions)
+        return frozenset(c for c in found if c != ast.Literal(True))
+
     def loosen(t: Transition) -> Iterable[Transition]:
-        conditions = [simplified(known(condition)) for condition in t.conditions]
-        if ast.Literal(False) not in conditions:
-            asked = frozenset(c for c in conditions if c != ast.Literal(True))
-            yield replace(t, conditions=asked)
+        asked, forbids = loosened(t.conditions), frozenset(map(loosened, t.forbids))
+        if ast.Literal(False) not in asked and frozenset() not in forbids:
+            left = frozenset(several for several in forbids if ast.Literal(False) not in several)
+            yield replace(t, conditions=asked, forbids=left)
 
     transitions: Sequence[Transition] = [
         loose for t in remembering.automaton.transitions for loose in loosen(t)
