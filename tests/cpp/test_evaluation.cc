@@ -108,7 +108,7 @@ TEST(counting_follows_a_window_that_moves_on) {
   std::mt19937 random(9);
   const std::vector<std::shared_ptr<const Cea>> fixed{sequence_of("ABC"), sequence_of("AAAAAA"),
                                                       iteration_between()};
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 100; ++round) {
     const bool is_random = round % 2 == 0;
     const auto cea = is_random ? random_cea(random) : fixed[random() % fixed.size()];
     LetterMachine machine(cea, events_window(1 + random() % 9));
