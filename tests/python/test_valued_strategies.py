@@ -338,7 +338,7 @@ def test_many_strings_are_dropped_when_no_run_holds_them() -> None:
     for i in range(60):
         names = [f"name {i} {k // 2}" for k in range(400)]
         ended += stream.push({"type": ["A", "B"] * 200, "s": names}).count()
-        assert stream.stats()["part_bytes"] < 20_000
+        assert stream.stats()["part_bytes"] < 300_000  # All would take 800,000.
     assert ended == 60 * 200
 
 
