@@ -76,8 +76,8 @@ size_t PartTable::bytes(const StrategyEvaluator* strategy) const {
 
 size_t PartTable::valuation_count(const StrategyEvaluator* strategy) const {
   size_t total = 0;
-  for (const PartState& state : states_) {
-    if (state.runs) total += strategy->valuation_count(*state.runs);
+  for (const Part& part : parts_) {
+    if (part.state.runs) total += strategy->valuation_count(*part.state.runs);
   }
   return total;
 }

@@ -190,8 +190,8 @@ def test_the_bare_scan_counts_what_it_must() -> None:
 
 FIGURES = measure.Measurement(
     rows=100, update_seconds=2.0, count_seconds=1.0, scan_seconds=0.5, graph_bytes_per_row=10.0,
-    idle_bytes=0, peak_bytes=1_000_000, found=Answer(7), read_count=100, read_positions=300,
-    read_seconds=0.1,
+    idle_bytes=0, peak_bytes=1_000_000, operations=200, valuations=2.0, found=Answer(7),
+    read_count=100, read_positions=300, read_seconds=0.1,
 )  # fmt: skip
 
 
