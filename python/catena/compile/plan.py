@@ -106,6 +106,11 @@ class ReadsColumns(Protocol):
     @property
     def settings(self) -> Settings: ...
     @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the keys, the first of `part_keys`."""
+        ...
+
+    @property
     def part_keys(self) -> tuple[str, ...]:
         """The columns that the core divides the stream by."""
 

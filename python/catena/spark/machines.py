@@ -114,7 +114,9 @@ class Numbering:
         """The numbers of rows; batches have one schema and the plan's columns."""
         if self._layout is None:
             self._layout = layout_of(self._plan, batch.schema, {})
-            self._numbers = _core.PartNumbers(list(self._layout.keys))
+            # What divides the rows beyond their keys, equalities in the pattern, is not counted by.
+            keys = self._layout.keys[: len(self._plan.keys)]
+            self._numbers = _core.PartNumbers(list(keys))
             self._row_count = 0
         readable = self._layout.read(batch, self._row_count)
         self._row_count += batch.num_rows
