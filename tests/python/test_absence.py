@@ -321,7 +321,7 @@ def test_random_strategies_over_what_is_absent(asked: o.Query, events: Rows) -> 
 
 
 @pytest.mark.slow
-@settings(max_examples=400, **COMMON)
+@settings(max_examples=200, **COMMON)
 @given(compared_absences(), rows(max_size=9))
 def test_many_random_strategies_over_what_is_absent(asked: o.Query, events: Rows) -> None:
     compare_random(asked, events)

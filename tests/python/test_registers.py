@@ -118,7 +118,7 @@ def test_random_queries(asked: o.Query, events: list[dict]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=800, **COMMON)
+@settings(max_examples=400, **COMMON)
 @given(queries(EVERYTHING, max_depth=4).filter(is_correlated), rows(max_size=9))
 def test_many_random_queries(asked: o.Query, events: list[dict]) -> None:
     compare(asked, events, time="ts")

@@ -132,7 +132,7 @@ def test_random_queries_with_strategies_inside(asked: o.Query, events: list[dict
 
 
 @pytest.mark.slow
-@settings(max_examples=500, **COMMON)
+@settings(max_examples=250, **COMMON)
 @given(selected(EVERYTHING, 4) | nested, rows(max_size=9))
 def test_many_random_queries(asked: o.Query, events: list[dict]) -> None:
     compare(asked, events, time="ts")
@@ -179,7 +179,7 @@ def test_random_strategies_that_are_lent_values(asked: o.Query, events: list[dic
 
 
 @pytest.mark.slow
-@settings(max_examples=600, **COMMON)
+@settings(max_examples=300, **COMMON)
 @given(lending(), rows(max_size=9))
 def test_many_random_strategies_that_are_lent_values(asked: o.Query, events: list[dict]) -> None:
     compare(asked, with_early_cs(events), time="ts")
